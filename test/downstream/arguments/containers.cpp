@@ -3,6 +3,7 @@
 #include <cuda/std/mdspan>
 
 #include <array>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -31,6 +32,8 @@ double total(Dense const& view) { return sum(view); }
 double total(Other const& view) { return sum(view); }
 double total(Array& array) { return memarray::sum(array, memarray::default_stream()); }
 double total(std::shared_ptr<Array> const& array) { return total(*array); }
+double total(Array* array) { return total(*array); }
+double total(std::reference_wrapper<Array> array) { return total(array.get()); }
 double total(Span span) {
   return sum(cuda::std::mdspan(span.data(), cuda::std::dextents<std::int64_t, 1>(span.size())));
 }
@@ -120,7 +123,18 @@ void add_containers(py::module_& module) {
   });
   module.def("cast_set",
              [](py::object const& object) { return py::cast<std::set<std::shared_ptr<Array>>>(object).size(); });
-#ifdef ARGUMENTS_NANOBIND
+#ifndef ARGUMENTS_NANOBIND  // nanobind refuses to compile these
+  add_of<Array*>(module, "addresses");
+  add_of<std::reference_wrapper<Array>>(module, "references");
+  module.def("set_of_addresses", [](std::set<Array*> const& arrays) { return total_of(arrays); });
+  module.def("same_addresses", [](std::vector<Array*> arrays) { return arrays; });
+  module.def("same_in_variant", [](std::variant<int, Array*> array) { return array; });
+  module.def("keys_of_addresses", [](std::map<Array*, int> const& arrays) {
+    double result = 0;
+    for (auto const& [array, number] : arrays) result += total(array);
+    return result;
+  });
+#else
   module.def("try_cast_view", [](py::object const& object) {
     View view;
     return py::try_cast(object, view);

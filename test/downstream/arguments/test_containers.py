@@ -22,7 +22,7 @@ CONTAINERS = {
 }
 TWO = {"vector", "list", "array", "map", "unordered_map", "pairs", "vectors"}
 VIEWS = ("views", "dense", "spans", "mdspans")
-ARRAYS = ("arrays", "pointers")
+ARRAYS = ("arrays", "pointers", *(("addresses", "references") if arguments.LIBRARY == "pybind11" else ()))
 ELEMENTS = (*VIEWS, *ARRAYS)
 
 
@@ -253,6 +253,21 @@ def test_failed_cast_in_cpp_raises_its_error():
         array = ones()
         with array.write(), pytest.raises(memarray.LockError):
             cast(wrap(array))
+
+
+@pytest.mark.skipif(arguments.LIBRARY != "pybind11", reason="nanobind refuses to compile them")
+def test_addresses_in_sets_and_keys_are_valid():
+    arrays = [ones(), ones()]
+    assert arguments.set_of_addresses(set(arrays)) == 6
+    assert arguments.keys_of_addresses(dict.fromkeys(arrays, 1)) == 6
+
+
+@pytest.mark.skipif(arguments.LIBRARY != "pybind11", reason="nanobind refuses to compile them")
+def test_addresses_are_returned_as_arrays():
+    arrays = [ones(), ones()]
+    for array in (*arguments.same_addresses(arrays), arguments.same_in_variant(ones())):
+        assert np.asarray(array).tolist() == [1, 1, 1]
+    assert arguments.same_in_variant(4) == 4
 
 
 @pytest.mark.skipif(arguments.LIBRARY != "nanobind", reason="pybind11 has no try_cast")

@@ -29,6 +29,10 @@ namespace memarray::python {
 template <class Parameter>
 class Argument;
 
+/// A type with an `Argument`, also if const.
+template <class T>
+concept HasArgument = requires { sizeof(Argument<std::remove_const_t<T>>); };
+
 namespace bridging {
 
 // No lambdas: nvcc does not evaluate them in a class's initializers.

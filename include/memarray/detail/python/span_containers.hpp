@@ -1,14 +1,16 @@
 #pragma once
 
-// Casters for std::span and mdspan in containers of <pybind11/stl.h>, whose casters destroy those of elements before
-// the function runs. The call keeps memory and leases; outside a call they throw `pybind11::cast_error`.
+// Casters for spans, pointers and references in containers of <pybind11/stl.h>, whose casters destroy those of elements
+// before the function runs. The call keeps memory and leases; outside a call they throw `pybind11::cast_error`.
 
 #include <memarray/base/dtype.hpp>
+#include <memarray/detail/python/arguments.hpp>
 
 #include <pybind11/pybind11.h>
 #include <cuda/std/mdspan>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <tuple>
@@ -17,13 +19,17 @@
 
 namespace memarray::python::bridging {
 
-/// True if a value refers to memory that only its caster keeps.
+/// True if a value refers to its caster, or to memory that only its caster keeps.
 template <class Value>
 inline constexpr bool refers_to_caster = false;
 template <class T, std::size_t extent>
 inline constexpr bool refers_to_caster<std::span<T, extent>> = Element<T>;
 template <class T, class Extents, class Layout>
 inline constexpr bool refers_to_caster<cuda::std::mdspan<T, Extents, Layout>> = Element<T>;
+template <class T>
+inline constexpr bool refers_to_caster<T*> = HasArgument<T>;
+template <class T>
+inline constexpr bool refers_to_caster<std::reference_wrapper<T>> = HasArgument<T>;
 template <class First, class Second>
 inline constexpr bool refers_to_caster<std::pair<First, Second>> = refers_to_caster<First> || refers_to_caster<Second>;
 template <class... Values>
@@ -49,6 +55,8 @@ namespace pybind11::detail {
 // Defined by <pybind11/stl.h>, which a module need not include.
 template <typename Type, typename Value>
 struct list_caster;
+template <typename Type, typename Key>
+struct set_caster;
 template <typename Type, typename Key, typename Value>
 struct map_caster;
 template <typename ArrayType, typename Value, bool Resizable, std::size_t Size>
@@ -78,6 +86,10 @@ class type_caster<memarray::python::bridging::Kept<Value>> {
     return true;
   }
   operator Kept() { return cast_op<Value>(std::move(*_caster)); }
+  template <class Given>
+  static handle cast(Given&& given, return_value_policy policy, handle parent) {
+    return make_caster<Value>::cast(std::forward<Given>(given), policy, parent);
+  }
 
  private:
   make_caster<Value>* _caster = nullptr;
@@ -87,9 +99,15 @@ template <class Type, class Value>
   requires memarray::python::bridging::refers_to_caster<Value>
 struct list_caster<Type, Value> : list_caster<Type, memarray::python::bridging::Kept<Value>> {};
 
+template <class Type, class Key>
+  requires memarray::python::bridging::refers_to_caster<Key>
+struct set_caster<Type, Key> : set_caster<Type, memarray::python::bridging::Kept<Key>> {};
+
 template <class Type, class Key, class Value>
-  requires memarray::python::bridging::refers_to_caster<Value>
-struct map_caster<Type, Key, Value> : map_caster<Type, Key, memarray::python::bridging::Kept<Value>> {};
+  requires(memarray::python::bridging::refers_to_caster<Key> || memarray::python::bridging::refers_to_caster<Value>)
+struct map_caster<Type, Key, Value>
+    : map_caster<Type, memarray::python::bridging::KeptIfNeeded<Key>, memarray::python::bridging::KeptIfNeeded<Value>> {
+};
 
 template <class Array, class Value, bool is_resizable, std::size_t size>
   requires memarray::python::bridging::refers_to_caster<Value>
@@ -110,6 +128,14 @@ struct variant_caster<Variant<Values...>> {
     if (!kept.load(source, convert)) return false;
     visit_helper<Variant>::call([this](auto const& held) { set(held); }, static_cast<KeptVariant&>(kept));
     return true;
+  }
+
+  template <class Given>
+  static handle cast(Given&& given, return_value_policy policy, handle parent) {
+    auto const cast_held = [&](auto&& held) {
+      return make_caster<decltype(held)>::cast(std::forward<decltype(held)>(held), policy, parent);
+    };
+    return visit_helper<Variant>::call(cast_held, std::forward<Given>(given));
   }
 
   using Type = Variant<Values...>;
