@@ -201,6 +201,11 @@ class SpanCaster : public Loader<Span> {
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
     _kept = nullptr;
     _cleanup = cleanup;
+    if ((flags & static_cast<Flags>(nanobind::detail::cast_flags::manual)) != 0) {
+      this->refusal().set(std::make_exception_ptr(
+          TypeError("nanobind::cast to a span would leave nothing that keeps the memory: cast to an ArrayView")));
+      return true;
+    }
     return Loader<Span>::from_python(source, flags, cleanup);
   }
   template <class>

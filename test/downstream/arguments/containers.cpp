@@ -135,6 +135,16 @@ void add_containers(py::module_& module) {
     return result;
   });
 #else
+  module.def("cast_span", [](py::object const& object) { return total(py::cast<Span>(object)); });
+  module.def("cast_mdspan", [](py::object const& object) { return total(py::cast<MdSpan>(object)); });
+  module.def("cast_spans", [](py::object const& object) {
+    auto spans = py::cast<std::vector<Span>>(object);
+    return total_of(spans);
+  });
+  module.def("try_cast_span", [](py::object const& object) {
+    Span span;
+    return py::try_cast(object, span);
+  });
   module.def("try_cast_view", [](py::object const& object) {
     View view;
     return py::try_cast(object, view);

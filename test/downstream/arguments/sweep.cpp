@@ -51,6 +51,10 @@ std::int64_t spread(View const& view) {
   for_each_element(view, [&](T& element) { element = last; });
   return static_cast<std::int64_t>(view.size());
 }
+template <class T, int ndim>
+std::int64_t spread_in_mdspan(Strided<T, ndim> view) {
+  return spread(view);
+}
 template <class T>
 std::int64_t spread_in_span(std::span<T> span) {
   for (T& element : span) element = span.back();
@@ -76,6 +80,24 @@ py::object pass_pointer(py::handle object) {
     return py::cast(py::cast<std::shared_ptr<memarray::MemArray<T, ndim>>>(object));
 }
 
+/// Calls the function with a span or mdspan. No cast returns one: its memory would not be kept.
+template <class Span, class Function>
+auto with_span(py::handle object, Function function) {
+  using namespace memarray::python;
+#ifdef ARGUMENTS_NANOBIND
+  Bridge const& bridge = bridging::nb::bridge();
+  using PythonError = py::python_error;
+#else
+  Bridge const& bridge = bridging::bridge();
+  using PythonError = py::error_already_set;
+#endif
+  Argument<Span> argument;
+  Loaded const loaded = argument.load(bridge, object.ptr(), true);
+  if (loaded == Loaded::failed) throw PythonError();
+  if (loaded == Loaded::no) throw py::type_error("an object without memory");
+  return function(argument.value());
+}
+
 /// Pointers to the functions of one dtype and rank, instead of bound functions for all.
 struct Instance {
   std::string dtype;
@@ -95,10 +117,10 @@ Instance instance() {
           ndim,
           [](py::handle object) { return look(py::cast<memarray::ArrayView<T const, ndim>>(object)); },
           [](py::handle object) { return spread(py::cast<memarray::ArrayView<T, ndim>>(object)); },
-          [](py::handle object) { return look_at_mdspan<T, ndim>(py::cast<Strided<T const, ndim>>(object)); },
-          [](py::handle object) { return spread(py::cast<Strided<T, ndim>>(object)); },
-          [](py::handle object) { return look_at_span<T>(py::cast<std::span<T const>>(object)); },
-          [](py::handle object) { return spread_in_span<T>(py::cast<std::span<T>>(object)); },
+          [](py::handle object) { return with_span<Strided<T const, ndim>>(object, &look_at_mdspan<T, ndim>); },
+          [](py::handle object) { return with_span<Strided<T, ndim>>(object, &spread_in_mdspan<T, ndim>); },
+          [](py::handle object) { return with_span<std::span<T const>>(object, &look_at_span<T>); },
+          [](py::handle object) { return with_span<std::span<T>>(object, &spread_in_span<T>); },
           &pass_pointer<T, ndim>};
 }
 

@@ -270,6 +270,17 @@ def test_addresses_are_returned_as_arrays():
     assert arguments.same_in_variant(4) == 4
 
 
+@pytest.mark.skipif(arguments.LIBRARY != "nanobind", reason="pybind11 refuses to compile them")
+@pytest.mark.parametrize("name", ["cast_span", "cast_mdspan", "cast_spans"])
+def test_cast_to_a_span_is_refused(name):
+    """Nothing would keep its memory."""
+    array = ones()
+    with pytest.raises(TypeError, match="cast to an ArrayView"):
+        getattr(arguments, name)([array] if name == "cast_spans" else array)
+    assert arguments.try_cast_span(array) is False
+    assert is_free(array)
+
+
 @pytest.mark.skipif(arguments.LIBRARY != "nanobind", reason="pybind11 has no try_cast")
 def test_try_cast_refuses_without_an_error():
     assert arguments.try_cast_view(np.ones(2)) is True

@@ -6,6 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -48,6 +49,27 @@ class type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
   static handle cast(std::shared_ptr<Array> const& pointer, return_value_policy policy, handle parent) {
     return pointer ? type_caster<Array>::cast(*pointer, policy, parent) : none().release();
   }
+};
+
+/// Refers to this caster's argument.
+template <memarray::python::HasArgument Parameter>
+class type_caster<std::reference_wrapper<Parameter>>
+    : memarray::python::bridging::ValidDuringCall<std::reference_wrapper<Parameter>> {
+  using Caster = make_caster<Parameter>;
+
+ public:
+  static constexpr auto name = Caster::name;
+  template <class>
+  using cast_op_type = std::reference_wrapper<Parameter>;
+
+  bool load(handle source, bool convert) { return _caster.load(source, convert); }
+  operator std::reference_wrapper<Parameter>() { return cast_op<Parameter&>(std::move(_caster)); }
+  static handle cast(std::reference_wrapper<Parameter> const& reference, return_value_policy policy, handle parent) {
+    return Caster::cast(reference.get(), policy, parent);
+  }
+
+ private:
+  Caster _caster;
 };
 
 }  // namespace pybind11::detail

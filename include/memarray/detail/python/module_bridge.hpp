@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace memarray::python {
@@ -71,19 +72,47 @@ class Loader {
   std::optional<pybind11::error_already_set> _error;
 };
 
+template <class>
+inline constexpr bool is_refused = false;
+
 template <class Parameter>
 class ArgumentCaster : public Loader<Parameter> {
  public:
   template <class To>
-  using cast_op_type = pybind11::detail::movable_cast_op_type<To>;
-  operator Parameter*() { return &this->value(); }
-  operator Parameter&() { return this->value(); }
+  using cast_op_type = std::conditional_t<std::is_same_v<std::remove_cv_t<To>, Parameter>, Parameter,
+                                          pybind11::detail::movable_cast_op_type<To>>;
+  operator Parameter() & { return this->value(); }
+  operator Parameter*() && { return &this->value(); }
+  operator Parameter&() && { return this->value(); }
   operator Parameter&&() && { return std::move(this->value()); }
+  // PYBIND11_OVERRIDE has one caster for all calls.
+  operator Parameter*() & { return refuse(); }
+  operator Parameter&() & { return *refuse(); }
+
+ private:
+  Parameter* refuse() {
+    static_assert(is_refused<Parameter>,
+                  "memarray: a method that Python overrides returns an array by value or as a std::shared_ptr, and a "
+                  "view or stream by value: a reference or pointer would refer to its caster");
+    return nullptr;
+  }
+};
+
+/// A base of casters whose values are valid as long as the caster. `pybind11::cast` moves and drops the caster.
+template <class Value>
+class ValidDuringCall {
+ public:
+  ValidDuringCall() = default;
+  ValidDuringCall(ValidDuringCall&&) noexcept {
+    static_assert(is_refused<Value>,
+                  "memarray: pybind11::cast to a span, mdspan or std::reference_wrapper would leave nothing that keeps "
+                  "the memory: cast to an ArrayView or a MemArray");
+  }
 };
 
 /// Spans are passed by value.
 template <class Span>
-class SpanCaster : public Loader<Span> {
+class SpanCaster : public Loader<Span>, ValidDuringCall<Span> {
  public:
   template <class>
   using cast_op_type = Span;
