@@ -10,8 +10,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -44,7 +42,6 @@ namespace bridging::nb {
   return *table;
 }
 
-// Hidden: each module has its own table and exception translator.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
   Bridge const* known = known_bridge.load(std::memory_order_acquire);
   if (!known) known_bridge.store(known = &fetch_bridge(), std::memory_order_release);
@@ -80,20 +77,30 @@ nanobind::handle made(Make const& make) noexcept {
   return nanobind::handle();
 }
 
-/// The objects last loaded without conversions, which nanobind does for overloads alone. Their refusal must not raise:
-/// another overload may take them.
-struct Offered {
-  std::array<PyObject*, 4> objects{};
-  std::size_t next = 0;
-
-  void add(PyObject* object) noexcept { objects[next++ % objects.size()] = object; }
-  bool has(PyObject* object) const noexcept {
-    return std::find(objects.begin(), objects.end(), object) != objects.end();
+/// The last call that loaded an argument without conversions, which nanobind does for overloads alone. Their refusal
+/// must not raise: another overload may take the argument. The call's own list tells it from later calls.
+class OverloadSearch {
+ public:
+  void begin(nanobind::detail::cleanup_list* call, PyObject* argument) noexcept {
+    if (!call || is_of(call)) return;
+    _call = call;
+    _at = call->size();
+    _argument = argument;
+    // The argument itself, as nanobind takes an appended object for its conversion.
+    call->append(Py_NewRef(argument));
   }
+  [[nodiscard]] bool is_of(nanobind::detail::cleanup_list const* call) const noexcept {
+    return call && call == _call && _at < call->size() && (*call)[_at] == _argument;
+  }
+
+ private:
+  nanobind::detail::cleanup_list const* _call = nullptr;
+  std::size_t _at = 0;
+  PyObject* _argument = nullptr;
 };
-[[gnu::visibility("hidden")]] inline Offered& offered() noexcept {
-  thread_local Offered objects;
-  return objects;
+[[gnu::visibility("hidden")]] inline OverloadSearch& overload_search() noexcept {
+  thread_local OverloadSearch search;
+  return search;
 }
 
 /// Returns where element casters store a refusal for their container's caster; null outside containers.
@@ -115,13 +122,10 @@ class Refusal {
   }
 
   void set(std::exception_ptr exception) noexcept { _exception = std::move(exception); }
-  /// Throws the refusal. Unless `can_cast` was called, this overload has been chosen, so the offers end.
   void check() const {
-    if (!_is_asked && offered().next != 0) offered() = {};
     if (_exception) std::rethrow_exception(_exception);
   }
   [[nodiscard]] bool can_cast() const noexcept {
-    _is_asked = true;
     if (!_exception) return true;
     if (std::exception_ptr* const refusal = container_refusal()) *refusal = _exception;
     set_error(_exception);
@@ -131,7 +135,6 @@ class Refusal {
 
  private:
   std::exception_ptr _exception;
-  mutable bool _is_asked = false;
   mutable bool _sets_error = false;
 };
 
@@ -149,12 +152,12 @@ class Loader {
   }
 
   template <class Flags>  // uint8_t or uint32_t, by nanobind's version
-  bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list*) noexcept {
+  bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
     bool const converts = (flags & static_cast<Flags>(nanobind::detail::cast_flags::convert)) != 0;
     try {
       Loaded const loaded = _argument.load(bridge(), source.ptr(), converts);
-      if (!converts) offered().add(source.ptr());
-      if (loaded == Loaded::failed && PyErr_ExceptionMatches(PyExc_TypeError) && offered().has(source.ptr())) {
+      if (!converts) overload_search().begin(cleanup, source.ptr());
+      if (loaded == Loaded::failed && PyErr_ExceptionMatches(PyExc_TypeError) && overload_search().is_of(cleanup)) {
         PyErr_Clear();
         return false;
       }

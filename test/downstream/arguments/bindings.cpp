@@ -26,11 +26,17 @@ ARGUMENTS_MODULE(arguments, module) {
   module.attr("MAJOR") = ARGUMENTS_LIBRARY_MAJOR;
   module.def("scale_any", [](ArrayView<float, 1> const& view, double factor) { arguments::scale(view, factor); });
   module.def("scale_any", [](ArrayView<double, 1> const& view, double factor) { arguments::scale(view, factor); });
+  using Doubles = ArrayView<double const, 1>;
+  using Floats = ArrayView<float const, 1>;
+  module.def("sum_of_five", [](Doubles, Doubles, Doubles, Doubles, Doubles, double) { return "float64"; });
+  module.def("sum_of_five", [](Floats, Doubles, Doubles, Doubles, Doubles, double) { return "float32"; });
+  module.def("sum_of_two", [](Doubles, double, Doubles) { return "float64"; });
+  module.def("sum_of_two", [](Doubles, double, Floats) { return "float32"; });
   // Overloads that differ in access.
   module.def("access", [](ArrayView<double, 1>) { return "write"; });
-  module.def("access", [](ArrayView<double const, 1>) { return "read"; });
+  module.def("access", [](Doubles) { return "read"; });
   module.def("access_with", [](ArrayView<double, 1>, std::string const&) { return "write"; });
-  module.def("access_with", [](ArrayView<double const, 1>, int) { return "read"; });
+  module.def("access_with", [](Doubles, int) { return "read"; });
   module.def("write_unconverted", [](ArrayView<double, 1>) {}, py::arg("view").noconvert());
   module.def("fail", [](std::string const& words) { throw std::runtime_error(words); });
   // Overloads for objects without memory.

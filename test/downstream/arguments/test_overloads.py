@@ -67,6 +67,24 @@ def test_array_and_number_arguments_select_the_overload():
         arguments.keep(x.reshape(3, 1))
 
 
+def test_many_arrays_and_a_number_select_the_overload():
+    x = np.ones(2)
+    others = [x.copy() for _ in range(4)]
+    assert arguments.sum_of_five(x, *others, 3) == "float64"
+    assert arguments.sum_of_five(x.astype("float32"), *others, 3) == "float32"
+    assert arguments.sum_of_two(x, 3, x.copy()) == "float64"
+    assert arguments.sum_of_two(x, 3, x.astype("float32")) == "float32"
+
+
+def test_refused_overloads_leave_the_next_message_clear():
+    x = np.ones(2, "int8")
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            arguments.scale_any(x, 2)
+        with pytest.raises(TypeError, match="Wrong: the dtype"):
+            arguments.write_without_gil(x, 1)
+
+
 def test_a_lease_does_not_change_the_overload():
     a = memarray.MemArray([3])
     assert arguments.access(a) == "write"

@@ -88,6 +88,8 @@ class ContainerCaster : public Base {
 
   template <class Flags>
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
+    if ((flags & static_cast<Flags>(nanobind::detail::cast_flags::convert)) == 0)
+      overload_search().begin(cleanup, source.ptr());
     RefusalScope const scope;
     if (Base::from_python(source, flags, cleanup)) return true;
     _refusal.set(scope.refusal());
@@ -135,11 +137,11 @@ class VariantCaster {
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
     auto const convert = static_cast<Flags>(nanobind::detail::cast_flags::convert);
     if ((flags & convert) == 0) return (take<Alternatives>(source, flags, cleanup) || ...);
-    // These passes choose an alternative, not an overload: they leave no offers.
-    Offered const before = offered();
+    // These passes choose an alternative, not an overload.
+    OverloadSearch const before = overload_search();
     bool const is_taken = (take<Alternatives>(source, static_cast<Flags>(flags & ~convert), cleanup) || ...) ||
                           (take<Alternatives>(source, flags, cleanup) || ...);
-    offered() = before;
+    overload_search() = before;
     return is_taken;
   }
 
