@@ -79,7 +79,7 @@ nanobind::handle made(Make const& make) noexcept {
 
 /// The last call that loaded an argument without conversions, which nanobind does for overloads alone. Their refusal
 /// must not raise: another overload may take the argument. The call's own list tells it from later calls.
-class OverloadSearch {
+class [[gnu::visibility("hidden")]] OverloadSearch {
  public:
   void begin(nanobind::detail::cleanup_list* call, PyObject* argument) noexcept {
     if (!call || is_of(call)) return;

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -51,25 +50,25 @@ class Loader {
   }(std::make_index_sequence<Argument<Parameter>::name.size()>());
 
   bool load(pybind11::handle source, bool convert) {
-    _error.reset();
+    _error = nullptr;
     Loaded const loaded = _argument.load(bridge(), source.ptr(), convert);
     if (loaded != Loaded::failed) return loaded == Loaded::yes;
     bool const can_wait = PyErr_ExceptionMatches(PyExc_Exception) != 0;  // unlike `KeyboardInterrupt`
-    _error.emplace();
-    if (!can_wait) throw *_error;
+    _error = std::make_exception_ptr(pybind11::error_already_set());
+    if (!can_wait) std::rethrow_exception(_error);
     return true;
   }
 
  protected:
   /// Throws the error of `load`, which waits because another argument may not fit this overload.
   decltype(auto) value() {
-    if (_error) throw *_error;
+    if (_error) std::rethrow_exception(_error);
     return _argument.value();
   }
 
  private:
   Argument<Parameter> _argument;
-  std::optional<pybind11::error_already_set> _error;
+  std::exception_ptr _error;
 };
 
 template <class>

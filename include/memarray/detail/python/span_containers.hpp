@@ -132,8 +132,8 @@ struct variant_caster<Variant<Values...>> {
 
   template <class Given>
   static handle cast(Given&& given, return_value_policy policy, handle parent) {
-    auto const cast_held = [&](auto&& held) {
-      return make_caster<decltype(held)>::cast(std::forward<decltype(held)>(held), policy, parent);
+    auto const cast_held = [policy, owner = parent.ptr()](auto&& held) {
+      return make_caster<decltype(held)>::cast(std::forward<decltype(held)>(held), policy, owner);
     };
     return visit_helper<Variant>::call(cast_held, std::forward<Given>(given));
   }
