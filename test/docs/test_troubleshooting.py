@@ -29,6 +29,8 @@ JOINED = (
     ("waited: ", "a lease on the host needed a copy from a device to be over"),
     ("waited: ", "the device has no memory left, so work was waited for that may free some"),
     ("exited while it held the array in shared memory ", "'"),
+    ("waited: ", "bools from a device are checked on the host, so their copy was waited for"),
+    ("waited: ", "memory without a pool was freed, so earlier work of its stream was waited for"),
     ("waited: ", "another thread's default stream cannot be made to wait"),
 )
 #: Messages of other programs.
