@@ -121,13 +121,10 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
   if (!table) return;
   RuntimeRelease const released;
   testing::detail::WaitSite const site("memory that goes back without a pool");
-  if (!_pool) {
-    bool const is_idle = table->cuStreamQuery(*stream) == 0;
+  if (!_pool && table->cuStreamQuery(*stream) != 0) {
     // Leaks memory that work may still use.
-    if (!is_idle && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
-      return;
-    if (!is_idle)
-      detail::report_blocking("memory without a pool was freed, so earlier work of its stream was waited for");
+    if (detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context)) return;
+    detail::report_blocking("memory without a pool was freed, so earlier work of its stream was waited for");
   }
   detail::give_memory_back(*table, kind_of(_type, _pool), stream, detail::device_address(pointer));
 }

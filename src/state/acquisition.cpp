@@ -232,12 +232,11 @@ void Acquisition::prepare_lease() {
     _block = storage.block(_mode == AccessMode::read ? residency.side_on(_device) : storage.current());
     await(*_block, use_of(_mode), _stream);
   }
+  StreamDependencies* uses = _block->is_on_device() ? _block->uses() : nullptr;
   // Consumers may use unified memory in streams, too.
-  if (!_block->is_on_device() && _block->exported_device().type == kDLCUDAManaged)
-    static_cast<void>(_block->uses_on(DeviceMemory::of(_block->exported_device().id)));
-  StreamDependencies* const uses = _block->uses();
-  if (uses && !_block->exported_device().is_cpu())
-    _stream_lease = uses->open_lease(bind_stream(_stream.get(), uses->memory().context()), use_of(_mode));
+  if (!uses && _block->memory_type() == MemoryType::unified && !_block->exported_device().is_cpu())
+    uses = &_block->uses_on(DeviceMemory::of(_block->exported_device().id));
+  if (uses) _stream_lease = uses->open_lease(bind_stream(_stream.get(), uses->memory().context()), use_of(_mode));
 }
 
 void Acquisition::prepare_operation(Option option) {
