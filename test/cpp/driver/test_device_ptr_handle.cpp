@@ -164,7 +164,10 @@ TEST_F(DevicePtrHandleTest, PerThreadStreamIsWaitedForIfAnotherThreadFrees) {
   MemoryPoolHandle const pool = create_memory_pool_handle(0);
   for (bool const is_set_later : {false, true}) {
     DevicePtrHandle pointer = allocate_from_pool(pool, is_set_later ? stream : get_per_thread_stream(), 4096);
-    if (is_set_later) set_deallocation_stream(pointer, get_per_thread_stream());
+    if (is_set_later) {
+      ASSERT_TRUE(synchronize(stream, context));
+      set_deallocation_stream(pointer, get_per_thread_stream());
+    }
     devices.delay(std::chrono::milliseconds(20));
     {
       detail::ContextScope const scope(context);
