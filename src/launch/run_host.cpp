@@ -62,8 +62,9 @@ template <class Run>
 Started run_until_worth_sharing(std::int64_t size, ShortLaunches* short_left, Run const& run) {
   std::uint64_t const start = ticks();
   std::int64_t end = 0;
-  // Each piece is three times all before it, so a cheap beginning misleads little.
-  for (std::int64_t piece = std::max<std::int64_t>(1, size / 16);; piece = 3 * end) {
+  // The time is read after each quarter, so a cheap beginning, even of half of the loop, does not decide for its end.
+  std::int64_t const most = std::max<std::int64_t>(1, size / 4);
+  for (std::int64_t piece = std::max<std::int64_t>(1, size / 16);; piece = std::min(3 * end, most)) {
     if (piece >= size - end) {
       run(end, size);
       if (short_left)
