@@ -16,6 +16,8 @@ struct ElementKind {
   [[nodiscard]] static ElementKind of(DType const& dtype) noexcept {
     return {dtype.dl.code, static_cast<std::uint8_t>(dtype.dl.bits / 8)};
   }
+  /// Returns the alignment of a load: complex numbers are loaded in halves.
+  [[nodiscard]] std::size_t alignment() const noexcept { return code == kDLComplex ? bytes / 2U : bytes; }
   [[nodiscard]] MEMARRAY_HD bool is_integral() const { return code == kDLBool || code == kDLInt || code == kDLUInt; }
 };
 

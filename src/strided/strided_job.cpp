@@ -10,7 +10,10 @@
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace memarray::detail {
 
@@ -42,12 +45,49 @@ StridedJob StridedJob::of_nothing() const {
 
 namespace {
 
-/// Allocates like a device, but launches nothing: `run_on_host` computes the results.
+/// An address at which a kernel loads or stores, and the alignment that a GPU requires of it.
+struct Access {
+  std::byte const* address;
+  std::size_t alignment;
+};
+
+/// Allocates like a device, and collects the kernels' accesses. Launches nothing: `run_on_host` computes the results.
 struct SimulatedMachine {
   DeviceRun& run;
+  std::vector<Access> accesses{};
 
-  template <class Kernel>
-  void launch(Kernel const&, std::int64_t) {}
+  template <class U>
+  void launch(DeviceCopy<U> const& kernel, std::int64_t) {
+    accesses.insert(accesses.end(), {{kernel.target, kernel.word}, {kernel.source, kernel.word}});
+  }
+  template <class U>
+  void launch(DeviceFill<U> const& kernel, std::int64_t) {
+    accesses.push_back({kernel.target, kernel.word});
+  }
+  template <class U>
+  void launch(DeviceCast<U> const& kernel, std::int64_t) {
+    accesses.insert(accesses.end(), {{kernel.target, kernel.to.alignment()}, {kernel.source, kernel.from.alignment()}});
+  }
+  template <class T, class U>
+  void launch(DeviceAddIndex<T, U> const& kernel, std::int64_t) {
+    std::size_t const alignment = kernel.in_vectors ? vector_bytes : alignof(T);
+    accesses.insert(accesses.end(), {{kernel.target, alignment}, {kernel.source, alignment}});
+  }
+  template <class U>
+  void launch(DeviceReduceWhole<U> const& kernel, std::int64_t) {
+    accesses.insert(accesses.end(),
+                    {{kernel.target, kernel.to.alignment()}, {kernel.source, kernel.how.kind.alignment()}});
+  }
+  template <class U>
+  void launch(DeviceReduce<U> const& kernel, std::int64_t) {
+    accesses.push_back({kernel.source, kernel.how.kind.alignment()});
+  }
+  template <class U>
+  void launch(DeviceFold<U> const&, std::int64_t) {}
+  template <class U>
+  void launch(DeviceFinish<U> const& kernel, std::int64_t) {
+    accesses.push_back({kernel.target, kernel.to.alignment()});
+  }
   std::byte* scratch(std::size_t bytes) { return run.scratch(bytes); }
   std::byte* upload(std::size_t bytes, std::byte const* data) { return run.upload(bytes, data); }
 };
@@ -65,7 +105,10 @@ void StridedJob::submit(DeviceMemory& memory, BoundStream const& bound_stream) c
   for (StridedElements* const elements : {&seen.target, &seen.source})
     if (elements->layout.size() != 0)
       elements->data = static_cast<std::byte*>(testing::detail::reachable(elements->data));
-  launch_emulated(bound_stream, [job = std::move(seen)] { job.run_on_host(); });
+  launch_emulated(bound_stream, [job = std::move(seen), accesses = std::move(machine.accesses)] {
+    for (Access const& access : accesses) testing::detail::check_load(access.address, access.alignment);
+    job.run_on_host();
+  });
 }
 
 }  // namespace memarray::detail

@@ -47,15 +47,21 @@ struct AddOne {
   }
 };
 
-/// Runs grids on the host and records how wide their kernels load.
+void expect_aligned(std::byte const* address, std::size_t alignment) {
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(address) % alignment, 0U);
+}
+
+/// Runs grids on the host, and expects addresses that fit the width of their kernels' loads and stores.
 struct WidthMachine {
   template <class Kernel>
   void launch(Kernel kernel, std::int64_t) {
     if constexpr (requires { kernel.word; }) {
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(kernel.target) % kernel.word, 0U);
-      if constexpr (requires { kernel.source; }) {
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(kernel.source) % kernel.word, 0U);
-      }
+      expect_aligned(kernel.target, kernel.word);
+      if constexpr (requires { kernel.source; }) expect_aligned(kernel.source, kernel.word);
+    }
+    if constexpr (requires { kernel.how; }) {
+      if constexpr (requires { kernel.source; }) expect_aligned(kernel.source, kernel.how.kind.alignment());
+      if constexpr (requires { kernel.to; }) expect_aligned(kernel.target, kernel.to.alignment());
     }
     kernel.run({0, 0, 1, 1});
   }
@@ -81,6 +87,30 @@ bool is_let_through(void* data, DType const& dtype) {
   }
 }
 
+/// Reduces a column of ones: along it, in parts, and across it, each element to one result.
+void expect_reductions_fit(std::byte* data, DType const& dtype) {
+  std::int64_t const shape[] = {count, 1};
+  detail::StridedElements const source{data, dtype, StridedLayout::dense(shape, dtype.itemsize)};
+  for (auto const reduction :
+       {detail::Reduction::sum, detail::Reduction::mean, detail::Reduction::min, detail::Reduction::max})
+    for (int const axis : {0, 1}) {
+      SCOPED_TRACE(std::string(to_string(reduction)) + " over axis " + std::to_string(axis));
+      alignas(16) std::byte found[16 * count] = {};
+      alignas(16) std::byte expected[16 * count] = {};
+      DType const& to = detail::reduced_dtype(reduction, dtype);
+      detail::StridedJob job{.kind = detail::StridedJob::Kind::reduce,
+                             .reduction = reduction,
+                             .axes = detail::AxisMask{1} << axis,
+                             .target = {found, to, StridedLayout::dense({shape + 1 - axis, 1}, to.itemsize)},
+                             .source = source};
+      WidthMachine machine;
+      detail::DeviceStridedJob(job, machine).run();
+      job.target.data = expected;
+      job.run_on_host();
+      EXPECT_EQ(std::memcmp(found, expected, sizeof found), 0);
+    }
+}
+
 template <class T>
 void expect_loads_fit_at(std::size_t offset) {
   using Element = DeviceElement<T>;
@@ -103,6 +133,7 @@ void expect_loads_fit_at(std::size_t offset) {
   }
   loop.run({0, 0, 1, 1});
   for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(reinterpret_cast<T*>(data)[i], static_cast<T>(1));
+  expect_reductions_fit(data, dtype_of<T>());
   detail::StridedElements const here{data, dtype_of<T>(), StridedLayout::dense({&count, 1}, sizeof(T))};
   detail::StridedElements const there{other, dtype_of<T>(), here.layout};
   detail::StridedElements const cast{other, dtype_of<std::int8_t>(), StridedLayout::dense({&count, 1}, 1)};
@@ -127,6 +158,47 @@ TEST(DeviceElementTest, LoadsAreAlignedForEveryDtypeAndAcceptedAddress) {
   }
     MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_LOADS)
 #undef MEMARRAY_TEST_LOADS
+  }
+}
+
+class ElementsOnDeviceTest : public DeviceArrayTest {
+ protected:
+  /// Sums and scans elements that begin `offset` bytes into memory of the device, as another library's may.
+  template <class T>
+  void expect_sums_and_scans_at(std::uint64_t offset) {
+    MemArray<std::uint8_t, 1> bytes({16 * count + 16});
+    bytes.move_memory(kDLCUDA, 0, 0, -1, false);
+    std::int64_t extent[] = {count};
+    std::int64_t step[] = {1};
+    DLTensor const tensor{
+        const_cast<std::byte*>(memory_of(bytes)), {kDLExtDev, 0}, 1, dtype_of<T>().dl, extent, step, offset};
+    if (offset % dtype_of<T>().alignment != 0) {
+      EXPECT_THROW(static_cast<void>(detail::import_dlpack(tensor, true, {})), BufferError);
+      return;
+    }
+    auto array = MemArray<T, 1>::adopt(BufferView(detail::import_dlpack(tensor, true, {})));
+    for_each_index(array, stream, [](T& element, auto const&) { element = static_cast<T>(1); });
+    EXPECT_EQ(sum(array, stream), typename detail::SumOf<T>::type(count));
+    MemArray<T, 1> dense({count});
+    dense.move_memory(kDLCUDA, 0, 0);
+    EXPECT_EQ(exclusive_scan(array, dense, stream), static_cast<T>(count));
+    inclusive_scan(dense, array, stream);
+    EXPECT_EQ(array({1}), static_cast<T>(1));
+  }
+
+  StreamHandle stream = create_stream_handle(get_primary_context(0));
+};
+
+// The loads of sums and scans are CUB's: simulated devices check the addresses of their elements.
+TEST_F(ElementsOnDeviceTest, SumsAndScansAcceptEveryDtypeAtEveryAcceptedAddress) {
+  for (std::uint64_t offset = 0; offset < 16; ++offset) {
+#define MEMARRAY_TEST_SUMS(type, name, code, bits)       \
+  {                                                      \
+    SCOPED_TRACE(#name " at " + std::to_string(offset)); \
+    expect_sums_and_scans_at<type>(offset);              \
+  }
+    MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_SUMS)
+#undef MEMARRAY_TEST_SUMS
   }
 }
 
