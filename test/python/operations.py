@@ -176,9 +176,11 @@ OPERATIONS = {
     **neutral("Lease", "is_open lock_id writable array __dlpack_device__ __release_buffer__ __repr__ __del__"),
     # Numbers are copied out and keep no memory alive; rows are views, like those of `view`.
     **neutral("Lease", "__reduce_ex__ __reduce__ __bool__ __int__ __float__ __complex__ __index__ __iter__"),
+    **neutral("Lease", "__setitem__ __delitem__"),
     **neutral("Lease", COMPARISONS),
     "Lease.__len__": [Trial("", "leased", lambda w: len(w.lease), calls_driver=False)],
     "Lease.__contains__": [Trial("", "leased", lambda w: 7.0 in w.lease)],
+    "Lease.__getitem__": [Trial("", "leased", lambda w: w.lease[1, 2])],
     "Lease.__dlpack__": [
         Export("", lambda lease: lease.__dlpack__(max_version=(1, 0))),
         Export("copied", lambda lease: lease.__dlpack__(max_version=(1, 0), copy=True)),

@@ -149,6 +149,23 @@ def test_truth_of_other_sizes_is_refused(view):
 def test_masks_and_integer_lists_are_refused_as_indices(key, view):
     with pytest.raises(TypeError, match="indexed by integers, slices"):
         view[key]
+    with leased(np.ones((2, 3))) as lease, pytest.raises(TypeError, match="indexed by integers, slices"):
+        lease[key]
+
+
+def test_leases_are_indexed_like_their_views():
+    x = np.arange(6, dtype="i4").reshape(2, 3) - 2
+    with leased(x) as lease:
+        assert lease[1, -1] == 3 and lease[0, 0] == -2 and type(lease[0, 0]) is int
+        for key in (0, -1, slice(None, None, -1), (..., 1), (slice(1), None), ()):
+            np.testing.assert_array_equal(np.asarray(lease[key]), x[key])
+        with pytest.raises(IndexError):
+            lease[2]
+        for change in (lambda: lease.__setitem__(0, 1), lambda: lease.__delitem__(0)):
+            with pytest.raises(TypeError, match=r"of a lease are not assigned to: .*np\.asarray\(lease\)"):
+                change()
+    with pytest.raises(memarray.LockError, match="is over"):
+        lease[0]
 
 
 def test_numpy_functions_reduce_views(view):
@@ -187,7 +204,7 @@ def test_sum_and_mean_convert_to_dtype_like_numpy(dtype, result, axis):
                 expected = np.asarray(function(x, axis=axis, dtype=through)).astype(result)
             np.testing.assert_allclose(found, expected, rtol=1e-6)
             assert axis in (None, (0, 1)) or found.dtype == result
-    with pytest.raises(TypeError, match=r"gives \w+, not complex64: cast\(\) the result"):
+    with pytest.raises(TypeError, match=r"returns \w+, not complex64: cast\(\) the result"):
         view.max(axis=axis, dtype="c8")
 
 

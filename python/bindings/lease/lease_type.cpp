@@ -108,6 +108,9 @@ Py_ssize_t length(PyObject* self) { return through_view(self, &PyObject_Length);
 int contains(PyObject* self, PyObject* value) {
   return through_view(self, [value](PyObject* view) { return view_contains(view, value); });
 }
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return through_view(self, [key](PyObject* view) { return view_getitem(view, key); });
+}
 int truth(PyObject* self) { return through_view(self, &view_bool); }
 
 PyObject* expect(PyObject* self, PyObject* shape) {
@@ -247,6 +250,8 @@ PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_members, members},
+    {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(refuse_assignment)},
     {Py_nb_bool, reinterpret_cast<void*>(truth)},
     {Py_nb_int, reinterpret_cast<void*>(as_int)},
     {Py_nb_float, reinterpret_cast<void*>(as_float)},

@@ -8,6 +8,7 @@
 #include <memarray/base/shape.hpp>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace memarray::python {
@@ -130,6 +131,14 @@ PyObject* view_getitem(PyObject* self, PyObject* key) {
     PyRef const owner = PyRef::steal(owner_of_view(self));
     return make_view(view.at(indexing.layout, indexing.offset), owner.get());
   });
+}
+
+int refuse_assignment(PyObject* self, PyObject*, PyObject*) {
+  std::string const what = is_view(self) ? "view" : "lease";
+  PyErr_SetString(PyExc_TypeError, ("elements of a " + what + " are not assigned to: " + what +
+                                    "[…].fill(value), or np.asarray(" + what + ")[…] = value")
+                                       .c_str());
+  return -1;
 }
 
 }  // namespace memarray::python

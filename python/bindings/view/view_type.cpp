@@ -47,12 +47,6 @@ Py_ssize_t length(PyObject* self) {
   return -1;
 }
 
-int refuse_assignment(PyObject*, PyObject*, PyObject*) {
-  PyErr_SetString(PyExc_TypeError,
-                  "elements of a view are not assigned to: view[…].fill(value), or write through np.asarray(view)");
-  return -1;
-}
-
 /// Counts a view's exports: its own, that for buffers after `close`, the pinned one.
 std::uint64_t holds_of(PyView const& view) noexcept {
   return std::uint64_t{view.core.is_open()} + std::uint64_t{view.exported != nullptr} +

@@ -29,5 +29,7 @@ PyObject* owner_of_view(PyObject* view);
 bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes);
 /// Implements `view[key]`: a view, or one element if integers index all dimensions.
 PyObject* view_getitem(PyObject* self, PyObject* key);
+/// Raises `TypeError`: elements of views and leases are not assigned to.
+int refuse_assignment(PyObject* self, PyObject* key, PyObject* value);
 
 }  // namespace memarray::python
