@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,14 @@ void check_alignment(std::span<std::byte const> memory, char const* what) {
 // MADV_POPULATE_WRITE, from Linux 5.14.
 constexpr int populate_write = 23;
 
+// The file system of `shm_open`; other mappings may be of another.
+std::string free_shared_memory() {
+  struct statvfs system{};
+  if (::statvfs("/dev/shm", &system) != 0) return "/dev/shm, for shm_open";
+  return "/dev/shm, for shm_open, has " + std::to_string(system.f_bavail * system.f_frsize) + " of " +
+         std::to_string(system.f_blocks * system.f_frsize) + " bytes free";
+}
+
 // Faults in every page: missing memory is an exception, not a later SIGBUS. Older kernels (EINVAL) cannot.
 void reserve(std::span<std::byte> memory) {
   auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -57,8 +66,10 @@ void reserve(std::span<std::byte> memory) {
   throw std::system_error(failed == EFAULT ? ENOSPC : failed, std::generic_category(),
                           "an array in shared memory takes " + std::to_string(memory.size()) +
                               " bytes with its header, and not all of this mapping can be backed by memory: its file "
-                              "system (/dev/shm, for shm_open) is full, or its file is shorter than the mapping; free "
-                              "or enlarge it, or make a smaller array");
+                              "system (" +
+                              free_shared_memory() +
+                              ") is full, or its file is shorter than the mapping; "
+                              "free or enlarge it, or make a smaller array");
 }
 
 bool is_in_use(std::span<std::byte const> memory) noexcept {
