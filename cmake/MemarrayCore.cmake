@@ -33,7 +33,7 @@ target_include_directories(
   PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/generated")
 target_compile_definitions(
   memarray PUBLIC THRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP MEMARRAY_HAS_CUDA=${MEMARRAY_HAS_CUDA}
-           PRIVATE $<$<NOT:$<BOOL:${MEMARRAY_WIDE_PATHS}>>:MEMARRAY_BASELINE_ONLY>)
+           PRIVATE $<$<NOT:$<BOOL:${MEMARRAY_SIMD_TARGETS}>>:MEMARRAY_BASELINE_ONLY>)
 target_compile_options(
   memarray
   PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>

@@ -99,7 +99,7 @@ void add_units_portable(RowsPlan const& plan, T const* source, T* target, std::i
   add_units<T, Index>(plan, source, target, begin, end);
 }
 
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 template <class T, class Index>
 MEMARRAY_AVX2 void add_units_avx2(RowsPlan const& plan, T const* source, T* target, std::int64_t begin,
                                   std::int64_t end) {
@@ -146,7 +146,7 @@ RowsPlan plan_rows(Extents shape) {
 
 template <class T, class Index>
 RowsFunction<T, Index> rows_function() noexcept {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if constexpr (std::is_arithmetic_v<T> && sizeof(Index) == 4) {
     switch (widest_simd_level()) {
       case SimdLevel::avx512: return add_units_avx512<T, Index>;

@@ -9,12 +9,12 @@
 
 #include <cstring>
 
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 #include <immintrin.h>
 #endif
 
 namespace memarray::detail {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 namespace {
 
 constexpr std::int64_t together = 8;  // elements that one instruction converts
@@ -52,14 +52,14 @@ MEMARRAY_AVX2 void from_halves(std::byte const* source, std::byte* target, std::
 #endif
 
 CastRow cast_row_to_half() noexcept {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if (widest_simd_level() != SimdLevel::baseline) return to_halves;
 #endif
   return nullptr;
 }
 
 CastRow cast_row_from_half() noexcept {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if (widest_simd_level() != SimdLevel::baseline) return from_halves;
 #endif
   return nullptr;

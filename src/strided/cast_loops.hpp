@@ -89,7 +89,7 @@ template <class From, class To>
 inline constexpr bool has_long_vectors =
     (is_long<From> && std::is_floating_point_v<To>) || (std::is_floating_point_v<From> && is_long<To>);
 
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 template <class From, class To>
 MEMARRAY_AVX2 void cast_row_avx2(std::byte const* source, std::byte* target, std::int64_t count) {
   cast_elements<From, To>(source, target, count);
@@ -102,7 +102,7 @@ MEMARRAY_AVX512 void cast_row_avx512(std::byte const* source, std::byte* target,
 
 template <class From, class To>
 [[nodiscard]] CastRow cast_row_of() {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float16>)
     if (CastRow const cast = cast_row_to_half()) return cast;
   if constexpr (std::is_same_v<From, float16> && std::is_same_v<To, float>)

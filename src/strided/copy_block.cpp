@@ -81,7 +81,7 @@ template <std::size_t itemsize>
 void copy_rows_portable(CopyBlock const& block) {
   copy_rows_inline<itemsize>(block);
 }
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 template <std::size_t itemsize>
 MEMARRAY_AVX2 void copy_rows_avx2(CopyBlock const& block) {
   copy_rows_inline<itemsize>(block);
@@ -95,7 +95,7 @@ MEMARRAY_AVX512 void copy_rows_avx512(CopyBlock const& block) {
 /// Copies elements of sizes that vectors can gather.
 template <std::size_t itemsize>
 void copy_rows(CopyBlock const& block) {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   switch (widest_simd_level()) {
     case SimdLevel::avx512: return copy_rows_avx512<itemsize>(block);
     case SimdLevel::avx2: return copy_rows_avx2<itemsize>(block);

@@ -262,7 +262,7 @@ struct RowKernels {
     static constexpr RowKernels<Op> kernels{fold_panel, fold_row, add_panel, add_row};                      \
   }
 MEMARRAY_ROW_KERNELS(PortableRows, 16, );
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 MEMARRAY_ROW_KERNELS(Avx2Rows, 32, MEMARRAY_AVX2);
 #endif
 #undef MEMARRAY_ROW_KERNELS
@@ -270,7 +270,7 @@ MEMARRAY_ROW_KERNELS(Avx2Rows, 32, MEMARRAY_AVX2);
 /// AVX-512 would be no faster: memory is the bottleneck.
 template <class Op, std::int64_t step>
 RowKernels<Op> const& row_kernels() noexcept {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if (widest_simd_level() != SimdLevel::baseline) return Avx2Rows<Op, step>::kernels;
 #endif
   return PortableRows<Op, step>::kernels;

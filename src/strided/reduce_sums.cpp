@@ -7,7 +7,7 @@
 #include <type_traits>
 
 // GCC's `__builtin_convertvector` is slow: it widens the halves of a vector separately.
-#if defined(MEMARRAY_WIDE_PATHS) && !defined(__clang__)
+#if defined(MEMARRAY_SIMD_TARGETS) && !defined(__clang__)
 #define MEMARRAY_GCC_WIDENS 1
 #include <immintrin.h>
 // All functions with vector parameters are inlined.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 #include <cpuid.h>
 #endif
 
@@ -14,7 +14,7 @@ namespace {
 
 constinit std::atomic<SimdLevel> vectors_limit{SimdLevel::avx512};
 
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 /// True for F16C, which `__builtin_cpu_supports` does not know.
 bool has_half_conversions() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -23,7 +23,7 @@ bool has_half_conversions() noexcept {
 #endif
 
 SimdLevel processor_vectors() noexcept {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_half_conversions())
     return SimdLevel::baseline;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

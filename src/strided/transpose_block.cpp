@@ -121,7 +121,7 @@ void transpose_portable(CopyBlock const& block, std::size_t itemsize, bool nonte
     default: return transpose_bands<std::uint64_t, 2>(block, nontemporal);
   }
 }
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
 MEMARRAY_AVX2 void transpose_avx2(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
   if (itemsize == 4) return transpose_bands<std::uint32_t, 8>(block, nontemporal);
   transpose_bands<std::uint64_t, 4>(block, nontemporal);
@@ -135,7 +135,7 @@ MEMARRAY_AVX512 void transpose_avx512(CopyBlock const& block, std::size_t itemsi
 }  // namespace
 
 void transpose_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
-#if defined(MEMARRAY_WIDE_PATHS)
+#if defined(MEMARRAY_SIMD_TARGETS)
   if (itemsize == 4 || itemsize == 8) switch (widest_simd_level()) {
       case SimdLevel::avx512: return transpose_avx512(block, itemsize, nontemporal);
       case SimdLevel::avx2: return transpose_avx2(block, itemsize, nontemporal);

@@ -171,7 +171,7 @@ def host(part: Part, *targets: str) -> Build:
         part,
         f"-DCMAKE_CXX_FLAGS_RELEASE={'-O1' if part.quick else '-O3'} -DNDEBUG",
         f"-DMEMARRAY_BUILD_DEMO={more}",
-        f"-DMEMARRAY_WIDE_PATHS={more}",
+        f"-DMEMARRAY_SIMD_TARGETS={more}",
         f"-DMEMARRAY_JOIN_SOURCES={joined}",
         f"-DMEMARRAY_TEST_EVERY_KERNEL={more}",
         f"-DMEMARRAY_TEST_EVERY_INSTANCE={every}",
