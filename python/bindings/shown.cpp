@@ -24,8 +24,6 @@ std::string cut(PyObject* text, Py_ssize_t most) {
   return fits ? result : result + "...";
 }
 
-std::string type_name(PyObject* object) { return detail::shortened(Py_TYPE(object)->tp_name, 60); }
-
 std::string counted(PyObject* object, Py_ssize_t count, char const* items) {
   return "a " + type_name(object) + " of " + std::to_string(count) + " " + items;
 }
@@ -67,6 +65,8 @@ std::string shape_of(PyObject* object) {
 }
 
 }  // namespace
+
+std::string type_name(PyObject* object) { return object ? detail::shortened(Py_TYPE(object)->tp_name, 60) : "nothing"; }
 
 std::string shown(PyObject* object) {
   ErrorAside const aside;

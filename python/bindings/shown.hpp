@@ -10,6 +10,9 @@ namespace memarray::python {
 /// and raises none.
 [[nodiscard]] std::string shown(PyObject* object);
 
+/// Returns the name of an object's type, cut to 60 characters; "nothing" for null.
+[[nodiscard]] std::string type_name(PyObject* object);
+
 /// Longest text that is parsed as an option, or shown in messages.
 inline constexpr Py_ssize_t longest_word = 80;
 

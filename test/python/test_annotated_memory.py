@@ -2,6 +2,7 @@
 
 import ctypes
 from collections import UserList, UserString, deque
+from pickle import PickleBuffer
 
 import memarray
 import numpy as np
@@ -323,12 +324,12 @@ def test_fill_with_dates_and_text_is_refused(make, dtype):
         for element in elements:
             if type(element) is int:
                 continue
-            with pytest.raises(TypeError, match=r"no element of|same_kind|fill takes one element"):
+            with pytest.raises(TypeError, match=r"not an element of|same_kind|fill takes one element"):
                 view.fill(element)
         view.close()
     for element in elements:
         if type(element) is not int:
-            with pytest.raises(TypeError, match=r"no element of|same_kind|fill takes one element"):
+            with pytest.raises(TypeError, match=r"not an element of|same_kind|fill takes one element"):
                 a.fill(element)
     assert a.view().tolist() == [3, 3]
 
@@ -377,8 +378,13 @@ def test_mask_of_an_interface_is_not_dropped():
 
 def test_mask_of_a_memoryviews_exporter_is_not_dropped():
     masked = np.ma.masked_array([1.0, -999.0, 3.0], [0, 1, 0])
-    for view in (memoryview(masked), memoryview(masked)[1:]):
+    for view in (memoryview(masked), memoryview(masked)[1:], PickleBuffer(masked), memoryview(PickleBuffer(masked))):
         for call in (memarray.BufferView, memarray.MemArray.from_numpy, memarray.BufferView.from_buffer):
             with pytest.raises(BufferError, match="mask"):
                 call(view)
     assert memarray.BufferView(memoryview(masked.filled(0))).tolist() == [1, 0, 3]
+    released = PickleBuffer(masked.filled(0))
+    assert memarray.BufferView(released).tolist() == [1, 0, 3]
+    released.release()
+    with pytest.raises(ValueError, match="released"):
+        memarray.BufferView(released)

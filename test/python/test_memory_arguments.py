@@ -32,6 +32,15 @@ def test_masked_array_is_refused(take, make):
 
 
 @every_function
+@pytest.mark.parametrize("give", [lambda x: x, lambda x: x.astype("M8[s]")], ids=["dtype", "no dtype"])
+def test_refusal_cuts_long_type_names(take, give):
+    long_name = type("T" * 10_000, (np.ndarray,), {})
+    with pytest.raises(TypeError, match="TTTT") as raised:
+        take(give(np.zeros(2, "int8")).view(long_name))
+    assert len(str(raised.value)) < 700
+
+
+@every_function
 @pytest.mark.parametrize("class_", [WithUnit, WithUnits])
 def test_array_with_unit_is_refused(take, class_):
     with pytest.raises(TypeError, match="would lose the unit"):

@@ -64,7 +64,7 @@ static inline char* PyByteArray_AsStringRes(__memarray_keep PyObject* self, __me
   PyObject* held;
   char* pointer;
   if (!PyByteArray_Check(self)) {
-    PyErr_Format(PyExc_TypeError, "a bytearray is needed, not %R", self);
+    PyErr_Format(PyExc_TypeError, "a bytearray is needed, not %.100s", Py_TYPE(self)->tp_name);
     return NULL;
   }
   held = PyMemoryView_FromObject(self);

@@ -136,7 +136,7 @@ bool check_instance(void* object, PyTypeObject* type) {
   PyErr_Format(PyExc_TypeError,
                "this exchange table is of %s: expected one, got %s; look the table up at the object's "
                "own type",
-               type->tp_name, given ? Py_TYPE(given)->tp_name : "NULL");
+               type->tp_name, given ? type_name(given).c_str() : "NULL");
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include "import/memory_keep_alive.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
+#include "shown.hpp"
 
 #include <memarray/detail/view/import_dlpack.hpp>
 
@@ -22,8 +23,6 @@ namespace {
 
 using detail::Block;
 using detail::ViewCore;
-
-char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
 
 /// Returns the dtype of a `struct` format in native byte order, or null without an error.
 DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
@@ -83,7 +82,7 @@ bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DT
       return false;
     }
     if (buffer.len % static_cast<Py_ssize_t>(wanted->itemsize) != 0) {
-      PyErr_Format(PyExc_ValueError, "%zd bytes are no whole number of %s, which have %u bytes", buffer.len,
+      PyErr_Format(PyExc_ValueError, "%zd bytes are not a whole number of %s, which have %u bytes", buffer.len,
                    wanted->name, static_cast<unsigned>(wanted->itemsize));
       return false;
     }
@@ -115,7 +114,7 @@ bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DT
 
 bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_t>& numbers) {
   if (sequence && PyTuple_Check(sequence)) return read_shape(sequence, numbers);
-  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %s", what, type_name(sequence));
+  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %s", what, type_name(sequence).c_str());
   return false;
 }
 
@@ -206,7 +205,7 @@ bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const&
   if (!cuda && PyObject_CheckBuffer(exporter))
     return read_buffer(exporter, PyDict_GetItemString(interface, "offset"), span, data);
   PyErr_Format(PyExc_BufferError, "'data' of an array interface is (address, read-only)%s, not %s",
-               cuda ? "" : ", or an object with the buffer protocol", type_name(given));
+               cuda ? "" : ", or an object with the buffer protocol", type_name(given).c_str());
   return false;
 }
 
@@ -218,7 +217,7 @@ bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   if (number <= 0 || overflow != 0) {
     PyErr_Format(PyExc_BufferError,
                  "'stream' of a __cuda_array_interface__ is None, 1, 2 or the address of a stream, not %s",
-                 PyLong_Check(object) ? "another integer" : type_name(object));
+                 PyLong_Check(object) ? "another integer" : type_name(object).c_str());
     return false;
   }
   stream = number == 1 ? get_legacy_stream() : StreamChoice::numbered(number).get();
@@ -268,7 +267,7 @@ bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view)
   PyRef given;
   if (!find_attribute(object, name, given)) return false;
   if (!PyDict_Check(given.get())) {
-    PyErr_Format(PyExc_BufferError, "%s is a dict, not %s", name, type_name(given.get()));
+    PyErr_Format(PyExc_BufferError, "%s is a dict, not %s", name, type_name(given.get()).c_str());
     return false;
   }
   PyRef const interface = PyRef::steal(PyDict_Copy(given.get()));

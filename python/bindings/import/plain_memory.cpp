@@ -133,6 +133,10 @@ bool check_unannotated(PyObject* object) {
     PyObject* const exporter = PyMemoryView_GET_BASE(object);
     return !exporter || check_unannotated(exporter);
   }
+  if (PyPickleBuffer_Check(object)) {
+    Py_buffer const* const buffer = PyPickleBuffer_GetBuffer(object);
+    return buffer && (!buffer->obj || check_unannotated(buffer->obj));
+  }
   return is_known(object) || check_carries_nothing(object);
 }
 

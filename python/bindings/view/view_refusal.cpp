@@ -92,8 +92,8 @@ std::string wanted_text(ViewWanted const& wanted) {
 }
 
 std::string given_text(PyObject* object, Given const& given) {
-  return "a " + std::string(Py_TYPE(object)->tp_name) + ": " + (given.writable ? "writable" : "read-only") +
-         " memory of " + std::string(given.dtype.name_view()) + ", shape " + shape_text(given.shape) + ", strides " +
+  return "a " + type_name(object) + ": " + (given.writable ? "writable" : "read-only") + " memory of " +
+         std::string(given.dtype.name_view()) + ", shape " + shape_text(given.shape) + ", strides " +
          shape_text(given.strides) + " bytes, on " +
          (given.on_device ? to_string(given.device) : std::string("the host"));
 }
@@ -146,7 +146,7 @@ void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wante
 void raise_refusal_because(PyObject* object, ViewWanted const& wanted) {
   PyRef cause = take_error();
   PyErr_Format(PyExc_TypeError, "%s; got a %s that cannot be viewed: %s", wanted_text(wanted).c_str(),
-               Py_TYPE(object)->tp_name, first_line(cause.get(), 400).c_str());
+               type_name(object).c_str(), first_line(cause.get(), 400).c_str());
   PyRef refusal = take_error();
   PyException_SetCause(refusal.get(), cause.release());
   set_error(std::move(refusal));
