@@ -81,12 +81,16 @@ def run(folder: Path) -> int:
     rows = [(name, "absent", why) for name, why in ABSENT.items()]
     for name, (file, project) in SUITES.items():
         try:
-            if project:
-                source = download(project, folder)
-                if project in EXTENSIONS:
-                    build(project, source, folder)
+            source = download(project, folder) if project else folder
         except (subprocess.CalledProcessError, ImportError, StopIteration) as error:
             rows.append((name, "absent", f"{type(error).__name__}: {error}"))
+            continue
+        try:
+            if project in EXTENSIONS:
+                build(project, source, folder)
+        except subprocess.CalledProcessError as error:
+            failed += 1
+            rows.append((name, "FAILED", f"its extension modules cannot be built: {error}"))
             continue
         # One process for each: some suites change what others look at.
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]

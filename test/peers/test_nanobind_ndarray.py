@@ -1,4 +1,4 @@
-"""nanobind's own tests of nd-arrays: its functions are called with memarray's views and leases in place of arrays."""
+"""nanobind's own tests of nd-arrays: its functions are called with memarray's views in place of arrays."""
 
 import sys
 
