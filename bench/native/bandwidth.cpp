@@ -1,9 +1,13 @@
 // Compares loops that memory bounds, with those of other models, in one program. `bandwidth THREADS ROUNDS
 // MILLISECONDS ELEMENTS` prints, for each kernel and model, the seconds of one call in each round.
+#include <sched.h>
+
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,7 +66,7 @@ double nstream(Fields& f) {
 
 }  // namespace plain
 
-// The least that two threads cost: each runs half of a plain loop, and waits actively for the other.
+// A floor of two threads: each runs half of a plain loop, and waits actively for the other.
 namespace least {
 
 double dot(Fields& f) {
@@ -81,39 +85,91 @@ double sum(Fields& f) {
   return sum;
 }
 
-void wait_for(std::atomic<long> const& counter, long value) {
-  for (int turns = 1; counter.load(std::memory_order_acquire) < value; ++turns) {
+constexpr long without_end = std::numeric_limits<long>::max();
+
+/// Polls until `counter` is `value`. Returns false after that many `turns` without it.
+bool poll(std::atomic<int> const& counter, int value, long turns = without_end) {
+  for (long turn = 1; counter.load(std::memory_order_acquire) != value; ++turn) {
+    if (turn == turns) return false;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
-    if (turns % 1024 == 0) std::this_thread::yield();  // the other thread may need this core
+    if (turn % 1024 == 0) std::this_thread::yield();  // the other thread may need this core
   }
+  return true;
 }
 
-/// Returns the value of the last of `times` calls. The second thread lives for one batch, so that it disturbs no other.
-double halves(Fields const& f, double (*run)(Fields&), long times) {
-  Fields lower = f, upper = f;
-  lower.size /= 2;
-  upper.size -= lower.size;
-  for (double** const each : {&upper.a, &upper.b, &upper.c}) *each += lower.size;
-  alignas(64) std::atomic<long> begun{0};
-  alignas(64) std::atomic<long> ended{0};
-  double first = 0, second = 0;
-  std::thread other([&] {
-    for (long i = 1; i <= times; ++i) {
-      wait_for(begun, i);
-      second = run(upper);
-      ended.store(i, std::memory_order_release);
-    }
-  });
-  for (long i = 1; i <= times; ++i) {
-    begun.store(i, std::memory_order_release);
-    first = run(lower);
-    wait_for(ended, i);
+/// A second thread for all batches. It polls within a batch and shortly after it, and then sleeps until the next.
+class SecondThread {
+ public:
+  SecondThread() = default;
+  SecondThread(SecondThread const&) = delete;
+  SecondThread& operator=(SecondThread const&) = delete;
+  ~SecondThread() {
+    _run = nullptr;
+    begin_batch(1);
+    _thread.join();
   }
-  other.join();
-  return first + second;
-}
+
+  /// Runs `times` calls, each in two halves. Returns the value of the last.
+  double halves(Fields const& f, double (*run)(Fields&), long times) {
+    Fields lower = f, upper = f;
+    lower.size /= 2;
+    upper.size -= lower.size;
+    for (double** const each : {&upper.a, &upper.b, &upper.c}) *each += lower.size;
+    _run = run;
+    _upper = &upper;
+    int call = begin_batch(static_cast<int>(times));
+    for (int const last = _last;; _begun.store(++call, std::memory_order_release)) {
+      double const value = run(lower);
+      poll(_ended, call);
+      if (call == last) return value + _value;
+    }
+  }
+
+ private:
+  static constexpr long turns_after_batch = 1 << 14;
+
+  /// Begins the first call, and returns its number.
+  int begin_batch(int times) {
+    int const call = _last + 1;
+    _last += times;
+    _callers_cpu = sched_getcpu();
+    _begun.store(call);
+    _begun.notify_one();
+    return call;
+  }
+
+  /// Leaves the caller's CPU: the scheduler may keep two threads that yield to each other on one.
+  void leave_callers_cpu(cpu_set_t others) const {
+    if (sched_getcpu() != _callers_cpu) return;
+    CPU_CLR(_callers_cpu, &others);
+    if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
+  }
+
+  void serve() {
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    bool is_in_batch = false;
+    for (int call = 1;; ++call) {
+      if (!poll(_begun, call, is_in_batch ? without_end : turns_after_batch)) _begun.wait(call - 1);
+      if (!_run) return;
+      if (!is_in_batch) leave_callers_cpu(allowed);
+      _value = _run(*_upper);
+      is_in_batch = call != _last;
+      _ended.store(call, std::memory_order_release);
+    }
+  }
+
+  alignas(64) std::atomic<int> _begun{0};
+  alignas(64) std::atomic<int> _ended{0};
+  double _value = 0;
+  alignas(64) double (*_run)(Fields&) = nullptr;  ///< null ends the thread
+  Fields* _upper = nullptr;
+  int _last = 0;  ///< call of the batch
+  int _callers_cpu = 0;
+  std::thread _thread{[this] { serve(); }};
+};
 
 }  // namespace least
 
@@ -186,6 +242,8 @@ int main(int argc, char** argv) {
   start_kokkos(threads);
   models.emplace_back("Kokkos", kokkos_kernels);
 #endif
+  std::optional<least::SecondThread> second;
+  if (threads == 2) second.emplace();
   Costs costs;
   for (std::size_t k = 0; k < kernel_names.size(); ++k) {
     std::vector<Contender> contenders;
@@ -197,8 +255,9 @@ int main(int argc, char** argv) {
     if (k == dot_kernel) add("memarray: transform_reduce", transformed_by_memarray);
     if (threads == 2) {
       std::string const name = "floor: halves of a plain loop, which two threads hand over and wait for";
-      check(fields, k, name, [&] { return least::halves(fields, least_kernels[k], 1); });
-      contenders.push_back({name, [&fields, k](long times) { least::halves(fields, least_kernels[k], times); }});
+      check(fields, k, name, [&] { return second->halves(fields, least_kernels[k], 1); });
+      contenders.push_back(
+          {name, [&fields, &second, k](long times) { second->halves(fields, least_kernels[k], times); }});
     }
     fill(fields);
     add_rounds(costs, kernel_names[k], contenders, rounds, milliseconds, threads);

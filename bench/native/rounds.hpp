@@ -41,13 +41,19 @@ inline double seconds_of(Contender const& each, long times, int threads) {
   return seconds_now(threads) - start;
 }
 
+/// Makes one call that is not timed. Before it, the threads of the contender before stop spinning.
+inline void warm_up(Contender const& each, int threads) {
+  if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  each.run(1);
+}
+
 /// Returns for each contender the seconds of one call in each round: the mean of a batch of about `milliseconds`.
 inline std::vector<std::vector<double>> take_rounds(std::vector<Contender> const& contenders, int rounds,
                                                     int milliseconds, int threads) {
   std::size_t const count = contenders.size();
   std::vector<long> times(count, 1);
   for (std::size_t c = 0; c < count; ++c) {
-    contenders[c].run(1);
+    warm_up(contenders[c], threads);
     double taken = seconds_of(contenders[c], 1, threads);
     while (taken < 2.5e-4 * milliseconds) taken = seconds_of(contenders[c], times[c] *= 4, threads);
     double const wanted = 1e-3 * milliseconds / taken * static_cast<double>(times[c]);
@@ -57,11 +63,7 @@ inline std::vector<std::vector<double>> take_rounds(std::vector<Contender> const
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t turn = 0; turn < count; ++turn) {
       std::size_t const c = (turn + static_cast<std::size_t>(round)) % count;
-      if (threads > 1) {
-        // The threads of the contender before spin for a while before they sleep.
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        contenders[c].run(1);
-      }
+      if (threads > 1) warm_up(contenders[c], threads);
       costs[c].push_back(seconds_of(contenders[c], times[c], threads) / static_cast<double>(times[c]));
     }
   }
