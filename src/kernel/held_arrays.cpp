@@ -108,10 +108,7 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
   bool const reads = hold._mode == AccessMode::read;
   if (hold._view) {
     ViewCore const& view = *hold._view;
-    if (!reads) {
-      view.check_writable("a kernel");
-      view.check_elements_apart("a kernel");
-    }
+    if (!reads) view.check_elements_apart("a kernel");
     await(view.block(), use_of(hold), stream);
     hold._target = view.on_device() ? static_cast<std::byte*>(testing::detail::reachable(view.data())) : view.data();
     hold._source = hold._target;

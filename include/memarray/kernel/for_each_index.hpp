@@ -132,8 +132,8 @@ inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 ///
 /// Throws `LockError` (held elsewhere; given twice, not only to read), `ValueError` (null stream; negative extent,
 /// `threads` or `grain`; closed view; `update` or `overwrite` array that does not fit, or view whose indices share
-/// elements), `BufferError` (writing a read-only view), `Error` (different devices), `OverflowError`, `CudaError`,
-/// `OutOfMemoryError`.
+/// elements), `BufferError` (memory not aligned for the type), `Error` (different devices), `OverflowError`,
+/// `CudaError`, `OutOfMemoryError`.
 template <std::size_t ndim, class F, class... Access>
 void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamOrLaunch const& on, F f,
                     Access const&... accesses) {
