@@ -25,11 +25,11 @@ LEASES = {
 }
 
 
-#: Names that Python gives classes by itself.
-COMMON = {
-    *("__doc__", "__module__", "__slots__", "__dict__", "__weakref__", "__weaklistoffset__", "__annotations__"),
-    *("__firstlineno__", "__static_attributes__", "__match_args__", "__slotnames__"),
-}
+class Empty:
+    """A class with the names that Python gives classes by itself, except for the optional ones."""
+
+
+COMMON = {*vars(Empty), "__slots__", "__weaklistoffset__", "__annotations__", "__match_args__", "__slotnames__"}
 CLASSES = ("MemArray", "Lease", "BufferView", "Stream", "Event", "MemoryPool")
 #: Modules that appear once another test has imported them, and that have their own tests.
 SUBMODULES = {"annotations", "lennard_jones", "testing", "pytest_plugin", "dask"}
