@@ -26,6 +26,11 @@ HABITS = [
     ("a.py", "x = 1\n# he reads it\n", "he"),
     ("a.cuh", "// It waits. That is safe.\n", "That"),
     ("a.cmake", "# As if it were built alone.\n", "As"),
+    ("a.hpp", "/// Where a digit is in a key.\nint a;\n", "Where"),
+    ("a.py", '"""Why nothing is measured."""\n', "Why"),
+    ("a.cpp", "// It runs. How is not specified.\n", "How"),
+    ("a.cpp", "// It runs; Which one is random.\n", "Which"),
+    ("a.cmake.in", "# Where it is installed.\n", "Where"),
     ("a.hpp", "/// Memory that is lent to a consumer.\n", "lent"),
     ("a.pxd", "cdef void f()\n# lends the memory\n", "lends"),
     ("a.c", "/* What a program sees. */\nint a;\n", "What"),
@@ -63,4 +68,5 @@ def test_lint_reads_the_comments_of_every_folder():
     for folder in ("bench", "examples", "python", "test"):
         assert {(folder, ".py"), (folder, ".cpp")} <= seen
     assert {("include", ".cuh"), ("src", ".cu"), ("python", ".pxd"), ("examples", ".pyx"), ("cmake", ".cmake")} <= seen
+    assert ("cmake", ".in") in seen
     assert {("bench", ".c"), ("bench", ".cu"), ("docs", ".py"), ("test", ".c")} <= seen

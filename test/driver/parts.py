@@ -54,6 +54,7 @@ COMMENTED = (
     "docs/site/*.py",
     "CMakeLists.txt",
     "cmake/**/*.cmake",
+    "cmake/**/*.cmake.in",
     *(f"{folder}/**/CMakeLists.txt" for folder in ("bench", "examples", "test")),
 )
 
@@ -222,7 +223,7 @@ OF_OWNERS = "(array|interop|memory|state|strided|view)/test_"
 
 def asan(part: Part) -> None:
     """address, leak and undefined-behaviour sanitizers: C++ tests of memory, Python tests (`sanitize`); nightly more"""
-    build = builds.of("asan").make(part, *few_tests(part, OF_OWNERS), wide_paths(part), *fast(part))
+    build = builds.of("asan").make(part, *few_tests(part, OF_OWNERS), simd_targets(part), *fast(part))
     build.run_cpp(part)
     fuzz.replay(part, build)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
@@ -231,7 +232,7 @@ def asan(part: Part) -> None:
 
 def tsan(part: Part) -> None:
     """thread sanitizer: C++ tests of threads, and the Python tests marked `threads`; nightly more"""
-    build = builds.of("tsan").make(part, *few_tests(part), wide_paths(part), *fast(part))
+    build = builds.of("tsan").make(part, *few_tests(part), simd_targets(part), *fast(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
     sanitized_casters(part, build, "test_*holds.py")
@@ -255,9 +256,9 @@ def fast(part: Part) -> list[str]:
     ]
 
 
-def wide_paths(part: Part) -> str:
+def simd_targets(part: Part) -> str:
     """Turns AVX2 and AVX-512 loops off except nightly: they repeat the source of the baseline and take minutes."""
-    return f"-DMEMARRAY_WIDE_PATHS={'ON' if part.nightly else 'OFF'}"
+    return f"-DMEMARRAY_SIMD_TARGETS={'ON' if part.nightly else 'OFF'}"
 
 
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:

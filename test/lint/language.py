@@ -12,7 +12,7 @@ PRONOUN = re.compile(
     re.IGNORECASE,
 )
 #: At the start of a comment, of a docstring or of a sentence.
-CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|That|Those|Whose|As) ")
+CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|That|Those|Whose|As|Where|How|Which|Why) ")
 CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\bnamespace \S+")
 PYTHON = (".py", ".pyi", ".pyx", ".pxd")
 #: The marks around a docstring, a C comment, and a line of either.
@@ -23,7 +23,7 @@ def comments(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Line number, text, and whether the text begins a comment or goes on with the line before."""
     lines = path.read_text(encoding="utf-8").splitlines()
     is_python = path.suffix in PYTHON
-    marker = r"#:?" if is_python or path.suffix in (".cmake", ".txt") else r"//[/!]?<?"
+    marker = r"#:?" if is_python or path.suffix in (".cmake", ".in", ".txt") else r"//[/!]?<?"
     quoted = goes_on = False
     for number, line in enumerate(lines, 1):
         opened = re.search('"""' if is_python else r"(?:^|(?<=\s))/\*+(?=\s|$)", line)
