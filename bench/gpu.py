@@ -260,7 +260,7 @@ def measure(gpu: Gpu, rows: list[str], rounds: int) -> Iterator[Result]:
 
 
 def refusal(simulated: bool) -> str:
-    """Why nothing can be measured here; empty if it can."""
+    """Returns the reason why nothing can be measured here; empty if it can."""
     import memarray
 
     if simulated:

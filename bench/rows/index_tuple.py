@@ -14,7 +14,7 @@ from harness.registry import Setting, row
 
 
 def native_folder() -> Path:
-    """Where bench/run built the native peers, which it puts on the path."""
+    """Returns the folder where bench/run built the native peers. bench/run puts it on the path."""
     return next(Path(p) for p in sys.path if (Path(p) / "native_loops.so").exists())
 
 

@@ -116,7 +116,7 @@ def on_host(array):
 
 
 def left(sim):
-    """How many streams, and blocks of memory, when all work is over."""
+    """Returns the numbers of live streams and blocks of device memory after all work has completed."""
     gc.collect()
     memarray.synchronize()
     assert sim.violations() == []

@@ -33,7 +33,7 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject
   });
 }
 
-/// Returns null for what is no function of C with these flags.
+/// Returns null if the object is not a C function with these flags.
 PyMethodDef* method_of(py::handle object) {
   PyObject* const function = py::detail::get_function(object).ptr();
   if (!PyCFunction_Check(function) || PyCFunction_GET_FLAGS(function) != flags) return nullptr;

@@ -18,7 +18,7 @@ int add_errors(PyObject* module);
 /// Sets the Python error for memarray's exceptions; false without an error for others.
 bool translate(std::exception_ptr const& error) noexcept;
 /// True if the Python error of an argument is raised at once, without a try of other overloads: `LockError` and
-/// `CudaError`, which arguments that fit raise, and what is no `Exception`, such as `KeyboardInterrupt`.
+/// `CudaError`, which valid arguments raise, and exceptions that are not an `Exception`, such as `KeyboardInterrupt`.
 bool ends_overload_search() noexcept;
 /// True if `type`, which may be null, is or derives from `memarray.Error`.
 bool is_own_error(PyObject* type) noexcept;

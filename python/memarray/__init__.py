@@ -95,7 +95,7 @@ def stats() -> dict[str, int]:
 
 
 def trim() -> int:
-    """Gives the memory that the pool keeps back to the system. Returns the number of bytes."""
+    """Releases unused memory of the pool to the system. Returns the number of bytes."""
     return _trim()
 
 
@@ -119,7 +119,7 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'memarray' has no attribute {name!r}")
 
 
-def _tell_dask() -> None:
+def _register_with_dask() -> None:
     from contextlib import suppress
 
     # If the version of Dask is too old, it pickles arrays like any object.
@@ -128,4 +128,4 @@ def _tell_dask() -> None:
 
 
 # A process that only receives arrays needs the registration, too.
-_when_imported("distributed.protocol.serialize", _tell_dask)
+_when_imported("distributed.protocol.serialize", _register_with_dask)

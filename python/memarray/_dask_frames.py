@@ -69,7 +69,7 @@ def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
     else:
         if not may_move_to_host():
             raise BufferError(
-                f"this MemArray is on {array.device}, and is not moved unasked to be sent: move it to the host "
+                f"this MemArray is on {array.device}, and sending does not move it: move it to the host "
                 "first, a.move_memory(memarray.dlpack.kDLCPU), or have it copied there: "
                 f"dask.config.set({{{MOVE_TO_HOST!r}: True}})"
             )

@@ -29,7 +29,9 @@ def plain_element(array, value):
             return element.tobytes()
         source = np.asarray(numpy_array(value))
     except (ValueError, TypeError) as error:
-        raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}: {_core.first_line(error)}") from error
+        raise TypeError(
+            f"{_core.shown(value)} is not an element of {brief(target)}: {_core.first_line(error)}"
+        ) from error
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
     _check_fit(source, target, value)
@@ -354,11 +356,11 @@ def _dtype_of_descr(descr, itemsize):
         described = np.lib.format.descr_to_dtype(descr)
     except Exception as error:
         raise BufferError(
-            f"'descr' of this __array_interface__ is no list of fields that NumPy reads, but {_core.shown(descr)}"
+            f"'descr' of this __array_interface__ is not a list of fields that NumPy reads: {_core.shown(descr)}"
         ) from error
     if described.itemsize != itemsize:
         raise BufferError(
-            f"'descr' of this __array_interface__ is of {described.itemsize} bytes, and its typestr of {itemsize}"
+            f"'descr' of this __array_interface__ has {described.itemsize} bytes an item, and its typestr {itemsize}"
         )
     return described
 

@@ -121,7 +121,5 @@ def rebuild_shared(cls, name, uid):
 
     array = attach_as(cls, name)
     if array._segment != (name, uid):
-        raise _core.Error(
-            f"the shared memory {_core.shown(name)} holds another array than the one that was pickled, which is gone"
-        )
+        raise _core.Error(f"the shared memory {_core.shown(name)} holds another array, not the one that was pickled")
     return array

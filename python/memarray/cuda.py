@@ -35,7 +35,7 @@ def pool_stats(device_id: int = 0) -> dict[str, int]:
 
 
 def trim(device_id: int = 0) -> None:
-    """Gives memory that no array uses back to the device, and pinned memory for copies back to the system."""
+    """Releases device memory that no array uses to the device, and pinned memory for copies to the system."""
     _core.trim_device(device_id)
 
 

@@ -22,7 +22,7 @@ MARKER = "simulated_devices(count=2, *, memory=…, peer_access=True, pools=True
 FAILED = pytest.StashKey[bool]()
 DEVICES = pytest.StashKey["SimulatedDevices"]()
 #: Number of violations in the test's report.
-TOLD = pytest.StashKey[int]()
+REPORTED = pytest.StashKey[int]()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -30,7 +30,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     outcome: Any = yield
     devices = item.stash.get(DEVICES, None)
     if devices and outcome.excinfo is None and (violations := devices.violations()):
-        item.stash[TOLD] = len(violations)
+        item.stash[REPORTED] = len(violations)
         words = "the test did what no program may do:\n  " + "\n  ".join(violations)
         outcome.force_exception(pytest.fail.Exception(words, pytrace=False))
 
@@ -46,8 +46,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if not (report.failed and devices):
         return
     violations, living = devices.violations(), devices.live_resources()
-    lines = violations[item.stash.get(TOLD, 0) :] + [f"alive: {line}" for line in living]
-    item.stash[TOLD] = len(violations)
+    lines = violations[item.stash.get(REPORTED, 0) :] + [f"alive: {line}" for line in living]
+    item.stash[REPORTED] = len(violations)
     if lines:
         report.sections.append(("simulated devices", "\n".join(lines)))
 
@@ -71,7 +71,7 @@ def simulated_devices(request: pytest.FixtureRequest) -> Iterator[SimulatedDevic
             yield sim
     except Violation:
         # The report has the violations that happened before the end of the test.
-        if len(sim.violations()) > stash.get(TOLD, 0):
+        if len(sim.violations()) > stash.get(REPORTED, 0):
             raise
     if stash.get(FAILED, False):
         return  # its traceback keeps resources alive

@@ -74,7 +74,7 @@ void SimulatedDevices::end() noexcept {
 void SimulatedDevices::fail(std::string_view function, int nth, int code, int times) {
   Hidden const hidden;
   check_count(nth, times);
-  if (code == 0) throw ValueError("a failure needs a code that is not 0; drop() loses a call");
+  if (code == 0) throw ValueError("expected a code other than 0; use drop() to drop a call");
   std::size_t const index = function_index(function);
   if (is_usable(*_session)) _session->injection.inject(index, nth, times, code);
 }
@@ -84,7 +84,7 @@ void SimulatedDevices::drop(std::string_view function, int nth, int times) {
   check_count(nth, times);
   std::size_t const index = function_index(function);
   if (!simulated::can_be_dropped(index))
-    throw ValueError(std::string(function) + " gives its caller something, so that no call can be lost; use fail()");
+    throw ValueError(std::string(function) + " returns a result, so its calls cannot be dropped; use fail()");
   if (is_usable(*_session)) _session->injection.inject(index, nth, times, 0);
 }
 

@@ -81,7 +81,7 @@ bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexc
 }
 
 bool is_lost(ContextHandle const& context) noexcept {
-  testing::detail::WaitSite const site("whether a context is lost");
+  testing::detail::WaitSite const site("checking for a lost context");
   ContextScope const scope(context);
   if (!scope.driver()) return false;
   RuntimeRelease const released;

@@ -86,7 +86,7 @@ int raise_last_error(char const* what) noexcept {
   if (!raise) return -1;
   if (!what) what = "a call";
   try {
-    if (peek_last_error() == 0) throw Error(std::string(what) + " failed, and why is not known: no error is left");
+    if (peek_last_error() == 0) throw Error(std::string(what) + " failed, but no error is set");
     detail::throw_failure(get_last_error(), what);
   } catch (...) {
     raise();

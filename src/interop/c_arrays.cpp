@@ -46,7 +46,7 @@ std::int64_t size_of(ArrayState const& state) {
 
 void* data_of(LeaseCore const& lease, bool writable) {
   std::byte* const data = lease.block().data();
-  if (writable && !lease.is_write()) throw BufferError("a read lease gives read-only memory; take a write lease");
+  if (writable && !lease.is_write()) throw BufferError("a read lease exports read-only memory; take a write lease");
   if (lease.stream_lease() != 0 && !lease.block().uses()->export_to(lease.stream_lease(), nullptr, true))
     lease.throw_not_open();
   return data;

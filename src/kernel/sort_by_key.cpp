@@ -119,7 +119,7 @@ class RadixSort {
 
   [[nodiscard]] Pairs& now() noexcept { return _pairs[_now]; }
 
-  /// Where a digit is in a key.
+  /// The position of a digit in a key.
   struct Digit {
     int shift;
     std::size_t mask;

@@ -32,7 +32,7 @@ MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
 
 void make_room(ContextHandle const& context, MemoryPoolHandle const& pool) {
   detail::run_deferred();
-  testing::detail::WaitSite const site("memory that is freed in a stream, when no other is left");
+  testing::detail::WaitSite const site("allocating memory, after work that frees some");
   if (detail::synchronize(context))
     report_wait("the device has no memory left, so work was waited for that may free some");
   detail::DeviceMemoryPtr const arrays = detail::DeviceMemory::known(device_id_of(context));
@@ -120,7 +120,7 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
   DriverTable const* const table = scope->driver();
   if (!table) return;
   RuntimeRelease const released;
-  testing::detail::WaitSite const site("memory that goes back without a pool");
+  testing::detail::WaitSite const site("freeing memory without a pool");
   if (!_pool && table->cuStreamQuery(*stream) != 0) {
     // Leaks memory that work may still use.
     if (detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context)) return;

@@ -41,7 +41,7 @@ void* FailingAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, st
       _state->passes = 0;
       --_state->left;
       ++_state->failures;
-      throw OutOfMemoryError("an allocation of " + std::to_string(bytes) + " bytes failed, as it was asked to");
+      throw OutOfMemoryError("an allocation of " + std::to_string(bytes) + " bytes failed: injected by FailingAdaptor");
     }
   }
   return _state->upstream.allocate(stream, bytes, alignment);

@@ -12,7 +12,7 @@
 namespace memarray::detail {
 namespace {
 
-constexpr char const* going = "memory that goes, after its last use";
+constexpr char const* freeing_memory = "freeing memory, after its last use";
 
 // True also if the context is lost.
 bool has_ended(PendingWork const& use) noexcept {
@@ -25,7 +25,7 @@ bool has_ended(PendingWork const& use) noexcept {
 }  // namespace
 
 bool is_over(StreamDependencies& uses) noexcept {
-  testing::detail::WaitSite const site(going);
+  testing::detail::WaitSite const site(freeing_memory);
   bool over = true;
   try {
     for (PendingWork const& use : uses.all()) {
@@ -57,7 +57,7 @@ StreamHandle order_free(StreamDependencies& uses, StreamHandle const& allocated)
     return bound_stream->stream;
   } catch (...) {  // the host waits instead
   }
-  testing::detail::WaitSite const site(going);
+  testing::detail::WaitSite const site(freeing_memory);
   try {
     for (PendingWork const& use : uses.all())
       if (!has_ended(use)) return nullptr;

@@ -10,7 +10,7 @@
 namespace memarray::detail {
 namespace {
 
-constexpr char const* no_event = "work of whose end there is no event";
+constexpr char const* no_event = "work without an event to wait for";
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void wait_here(EventHandle const& event, char const* site) noexcept {
 
 void wait_unrecorded(PendingWork const& end) noexcept {
   if (end.event)
-    wait_here(end.event, not_remembered);
+    wait_here(end.event, not_recorded);
   else if (end.is_unknown)
     static_cast<void>(end_now(end.bound_stream));
 }

@@ -14,7 +14,7 @@ namespace memarray::detail {
 void throw_host_cannot_reach(char const* what) {
   throw ValueError(
       std::string(what) +
-      " gives device memory, which the host cannot reach: expected a resource of normal, pinned or unified "
+      " allocates device memory, which the host cannot reach: expected a resource of normal, pinned or unified "
       "memory, such as host_resource(), DriverResource::pinned or DriverResource::managed; for memory of a "
       "device make the array without it and call move_memory(kDLCUDA)");
 }

@@ -288,11 +288,11 @@ void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) no
       many = _reads.size() > _kept_reads;
     }
   } catch (std::bad_alloc const&) {
-    testing::detail::WaitSite const site(not_remembered);
+    testing::detail::WaitSite const site(not_recorded);
     for (PendingWork const& end : ends)
       if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.bound_stream));
     clear_last_error();
-    report_blocking("there was no memory to remember work on a stream, so it was waited for");
+    report_blocking("there was no memory to record work on a stream, so it was waited for");
   }
   if (many) forget_ended_reads();
 }

@@ -220,7 +220,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& bo
   PendingWork end = end_of(bound_stream, *memory);
   bool is_over = !end.is_unknown;
   if (ending == CopyMode::blocking && end.event) {
-    testing::detail::WaitSite const site("a copy that is to be over");
+    testing::detail::WaitSite const site("a blocking copy");
     is_over = memarray::synchronize(end.event);
     if (is_over) end.event = nullptr;
   }

@@ -10,7 +10,7 @@
 
 namespace memarray::detail {
 
-/// How reductions read memory much larger than the caches. Both patterns give bit-identical results.
+/// The order in which reductions read memory much larger than the caches. Both patterns give bit-identical results.
 enum class ReadPattern : std::uint8_t {
   interleaved,  ///< in eight places at once, each prefetched
   sequential,   ///< from end to end, in long runs that the processor prefetches

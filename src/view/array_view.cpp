@@ -32,7 +32,7 @@ void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, Vi
                     what + ": " + remedy);
   };
   for (int d = 0; d < ndim; ++d)
-    if (layout.extent(d) > 1 && layout.stride(d) % itemsize != 0) refuse("no whole elements");
+    if (layout.extent(d) > 1 && layout.stride(d) % itemsize != 0) refuse("not whole elements");
   if (includes(options, c_order) && !layout.is_contiguous(dtype.itemsize)) refuse("not dense in C order");
   if (includes(options, f_order) && !layout.is_fortran_contiguous(dtype.itemsize))
     refuse("not dense in Fortran's order");
@@ -68,6 +68,6 @@ ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Exte
           layout, parts.stream};
 }
 
-void throw_closed_view() { throw ValueError("the view is closed: take another of what it was made of"); }
+void throw_closed_view() { throw ValueError("the view is closed: make a new one from its source"); }
 
 }  // namespace memarray::detail

@@ -104,7 +104,7 @@ ViewCore copy_for_consumer(ViewCore const& view, ExportRequest const& request, c
   }
   ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy(why);
   // A consumer without a stream gets a finished copy.
-  if (!request.stream) copy.block().uses()->synchronize(Use::read, "a copy of a view that is to be over");
+  if (!request.stream) copy.block().uses()->synchronize(Use::read, "a blocking copy of a view");
   return copy;
 }
 

@@ -41,7 +41,7 @@ TensorLocation location_of(DLDevice device) {
       // A simulated device; `import_memory` checks that it owns the address.
       if (testing::detail::are_simulated()) return {{kDLCUDA, device.device_id}, MemoryType::device};
       refuse("its memory is on an extension device, which memarray does not know");
-    default: refuse("its device type, " + std::to_string(device.device_type) + ", is none that memarray knows");
+    default: refuse("its device type, " + std::to_string(device.device_type) + ", is unknown to memarray");
   }
 }
 
@@ -241,7 +241,7 @@ Device device_at(void const* address) {
   if (!read_attribute(address, memory_type_attribute, &kind) || kind != device_memory ||
       !read_attribute(address, device_ordinal_attribute, &ordinal))
     throw BufferError(
-        "cannot import this memory: it is said to be on a CUDA device, and no device of this process has "
+        "cannot import this memory: its producer reports a CUDA device, and no device of this process has "
         "memory at its address");
   return {kDLCUDA, ordinal};
 }

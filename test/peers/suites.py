@@ -1,4 +1,4 @@
-"""Where the test suites of other projects are, and how their sources are loaded with memarray's objects in them."""
+"""Paths of the test suites of other projects, and a loader of their sources with memarray's objects in them."""
 
 from __future__ import annotations
 

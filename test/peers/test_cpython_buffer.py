@@ -12,7 +12,7 @@ import memarray
 
 from test import test_buffer as suite
 
-#: How many consumers got a view.
+#: Number of consumers that got a view.
 through_views = 0
 
 

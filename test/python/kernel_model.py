@@ -26,7 +26,7 @@ def combinations(names, ranks=RANKS):
 
 
 every_dtype_and_rank = pytest.mark.parametrize("name, ndim", combinations(DTYPES))
-#: How kernels are given an array that they change.
+#: Accesses by which kernels change an array.
 ACCESSES = ("update", "update, by index", "write", "overwrite")
 #: Forms over the whole of an array or view: the kernel takes the element first.
 WHOLE = ("element first", "element first, typed")
@@ -154,7 +154,7 @@ def contents(array):
 
 
 class Place:
-    """Where kernels run: on host threads, or on a simulated device (0)."""
+    """The place where kernels run: on host threads, or on a simulated device (0)."""
 
     def __init__(self, threads):
         self.threads = threads

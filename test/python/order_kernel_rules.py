@@ -17,7 +17,7 @@ bounds = st.tuples(any_index, any_index)
 READS, WRITES = ([name for name, trial in TRIALS.items() if trial.uses == use] for use in "rw")
 PAIRS = [name for name, trial in TRIALS.items() if len(trial.uses) == 2]
 
-#: How often each trial ran, by its name, and "on a device" or "over a view".
+#: Runs of each trial, by its name, and "on a device" or "over a view".
 RUNS = collections.Counter()
 #: A trial that does not commute with others.
 LAST = "change, overwrite" if "change, overwrite" in TRIALS else "add_index_tuple"

@@ -26,7 +26,7 @@ EXPLAINED = {"overwrite_rows": "the arrays of the sweep have one dimension"}
 
 @dataclass
 class Launch:
-    """How a kernel is called: in a stream, over a range, and with results that stay where the arrays are."""
+    """The call of a kernel: in a stream, over a range, and with results that stay where the arrays are."""
 
     stream: object
     device: str

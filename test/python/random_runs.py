@@ -1,4 +1,4 @@
-"""How random tests run: with the seed of this run, without limits of time and without a database of examples."""
+"""Settings of random tests: the seed of this run, without limits of time and without a database of examples."""
 
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test

@@ -285,5 +285,5 @@ def test_raise_last_error_raises_cuda_error(api, simulated_devices):
     with pytest.raises(memarray.CudaError, match="looking failed") as caught:
         raise_last_error(b"looking")
     assert (caught.value.code, caught.value.name) == (101, "CUDA_ERROR_INVALID_DEVICE")
-    with pytest.raises(memarray.Error, match="no error is left"):
+    with pytest.raises(memarray.Error, match="no error is set"):
         raise_last_error(None)

@@ -27,10 +27,10 @@ STARTS = itertools.count()
 #: Waits that no scenario here detects, and the reason for each.
 EXPLAINED = {
     "reading an element": "the driver waits itself: a copy to ordinary memory is over when its call returns",
-    "memory that goes, after its last use": "made when the driver fails: test_device_memory.py, test_fault_sweep.py",
-    "work of whose end there is no event": "made when the driver fails: test_fault_sweep.py",
-    "whether a context is lost": "asked when a kernel or a call failed: test_throwing_kernels.cpp, test_last_use.cpp",
-    "work that cannot be remembered": "made when the host has no memory left",
+    "freeing memory, after its last use": "made when the driver fails: test_device_memory.py, test_fault_sweep.py",
+    "work without an event to wait for": "made when the driver fails: test_fault_sweep.py",
+    "checking for a lost context": "asked when a kernel or a call failed: test_throwing_kernels.cpp, test_last_use.cpp",
+    "work that could not be recorded": "made when the host has no memory left",
     "work whose end was not known": "made when the driver fails: test_fault_sweep.py",
 }
 
@@ -84,7 +84,7 @@ def sites_in_the_sources():
         r'(?<!report_)\b(?:order|synchronize|wait|wait_for|wait_for_now|wait_here|hold_back|site)\((?:(?!report_wait)[^;{}"]|"[^"]*"(?=\s*:))*?"([^"]+)"'
     )
     either = re.compile(r'Use::read\s*\?\s*"([^"]+)"\s*:\s*"([^"]+)"')
-    named = re.compile(r'constexpr char const\* (?:no_event|not_remembered|going) = "([^"]+)"')
+    named = re.compile(r'constexpr char const\* (?:no_event|not_recorded|freeing_memory) = "([^"]+)"')
     sites = set()
     for folder in (
         "src/memory",

@@ -256,7 +256,7 @@ def test_errors_of_simulated_devices_are_short(simulated_devices, make):
             use(Wrong(make()))
         assert len(str(raised.value)) < 200
     for use in (devices.fail, devices.drop, devices.calls):
-        with pytest.raises(ValueError, match="is no driver function") as named:
+        with pytest.raises(ValueError, match="is not a driver function") as named:
             use("no such function " + LONG)
         assert len(str(named.value)) < 200
 

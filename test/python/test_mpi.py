@@ -14,7 +14,7 @@ pytestmark = pytest.mark.sweep
 PROGRAM = Path(__file__).with_name("mpi_scenarios.py")
 # The test process must not initialize MPI, so the scenarios are parsed, not imported.
 FUNCTIONS = {node.name: node for node in ast.parse(PROGRAM.read_text()).body if isinstance(node, ast.FunctionDef)}
-ENDS_BADLY = ("memory_of_devices_as_it_is", "one_rank_is_not_content")
+ENDS_BADLY = ("device_memory_passed_to_mpi", "one_rank_fails")
 SCENARIOS = [name for name, node in FUNCTIONS.items() if not node.args.args and name not in ENDS_BADLY]
 
 
@@ -35,42 +35,42 @@ def all_of(ranks):
     return mpiexec(ranks, *SCENARIOS).stdout
 
 
-def content(scenario, ranks, output):
-    return all(f"{scenario}: rank {rank} of {ranks} is content" in output for rank in range(ranks))
+def succeeded(scenario, ranks, output):
+    return all(f"{scenario}: rank {rank} of {ranks} succeeded" in output for rank in range(ranks))
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario_succeeds_on_all_ranks(scenario, ranks):
-    if content(scenario, ranks, all_of(ranks)):
+    if succeeded(scenario, ranks, all_of(ranks)):
         return
     # The scenario failed, or one before it did.
     alone = mpiexec(ranks, scenario)
     assert alone.returncode == 0, alone.stdout
-    assert content(scenario, ranks, alone.stdout), alone.stdout
+    assert succeeded(scenario, ranks, alone.stdout), alone.stdout
 
 
 def test_all_scenarios_succeed_in_one_run():
     assert len(SCENARIOS) >= 13
     for ranks in (2, 4):
-        assert content(SCENARIOS[-1], ranks, all_of(ranks)), all_of(ranks)
+        assert succeeded(SCENARIOS[-1], ranks, all_of(ranks)), all_of(ranks)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [3, 8])
 def test_messages_in_any_order_on_more_ranks(ranks):
     finished = mpiexec(ranks, "messages_in_any_order", limit=900)
-    assert content("messages_in_any_order", ranks, finished.stdout), finished.stdout
+    assert succeeded("messages_in_any_order", ranks, finished.stdout), finished.stdout
 
 
 def test_failing_rank_ends_all_ranks():
-    finished = mpiexec(4, "one_rank_is_not_content")
+    finished = mpiexec(4, "one_rank_fails")
     assert finished.returncode != 0
-    assert "this rank is not content" in finished.stdout
-    assert "of 4 is content" not in finished.stdout
+    assert "this rank fails" in finished.stdout
+    assert "of 4 succeeded" not in finished.stdout
 
 
 def test_mpi_access_to_simulated_device_memory_is_an_error():
-    finished = mpiexec(2, "memory_of_devices_as_it_is")
+    finished = mpiexec(2, "device_memory_passed_to_mpi")
     assert finished.returncode != 0
     assert "host touch of simulated device memory" in finished.stdout

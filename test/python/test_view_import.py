@@ -211,7 +211,7 @@ def test_bytes_are_viewed_as_another_dtype():
         data.append(1)  # a viewed bytearray cannot be resized
     view.close()
     data.append(1)
-    with pytest.raises(ValueError, match="25 bytes are no whole number"):
+    with pytest.raises(ValueError, match="25 bytes are not a whole number"):
         BufferView.from_buffer(data, np.float32)
     with pytest.raises(BufferError, match="not C-contiguous"):
         BufferView.from_buffer(memoryview(bytes(16))[::2], "int16")

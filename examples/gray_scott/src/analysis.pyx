@@ -9,7 +9,7 @@ memarray_import()
 
 
 def count_above(field, double limit):
-    """How many points of a field exceed the limit: (rows, columns) float64 of any library, with any strides."""
+    """Counts the points of a field that exceed the limit: (rows, columns) float64 of any library, with any strides."""
     cdef MemArrayViewRef view = view_from_object(field)
     cdef MemArrayDevice place
     cdef const char* data

@@ -13,7 +13,7 @@ def test_points_are_counted_where_they_are():
         assert gray_scott.count_above(field, 0.1) == np.count_nonzero(np.asarray(field) > 0.1)
 
 
-def test_what_is_no_field_is_refused():
+def test_argument_that_is_not_a_field_is_refused():
     with pytest.raises(TypeError, match="two dimensions"):
         gray_scott.count_above(np.zeros(3), 0)
     with pytest.raises(TypeError):

@@ -89,7 +89,8 @@ struct TimeStep {
   }
 };
 
-/// Computes `kept` of the cells before the step, and of the rest what the fluxes through the faces make of `from`.
+/// Advances `from` by the fluxes through the faces, and blends the result with the cells before the step.
+/// `kept` is the weight of the latter.
 struct Advance {
   double kept;
   TimeStep time_step;

@@ -313,7 +313,8 @@ int set_array_class(PyObject* object) {
   bool const is_plain = PyType_Check(object) && type->tp_base == array_base &&
                         type->tp_basicsize == array_base->tp_basicsize && type->tp_dictoffset == 0;
   if (!is_plain) {
-    PyErr_Format(PyExc_TypeError, "%s is no class over ArrayBase that adds nothing to it", shown(object).c_str());
+    PyErr_Format(PyExc_TypeError, "expected a direct subclass of ArrayBase without instance attributes, got %s",
+                 shown(object).c_str());
     return -1;
   }
   Py_INCREF(object);

@@ -56,7 +56,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   if (!PyArg_ParseTuple(args, "O!Oip|i", &PyType_Type, &type, &shape_object, &device_id, &uninitialized, &memory_type))
     return nullptr;
   if (memory_type < 0 || memory_type > static_cast<int>(MemoryType::device))
-    return PyErr_Format(PyExc_ValueError, "%d is no memory type", memory_type);
+    return PyErr_Format(PyExc_ValueError, "%d is not a memory type", memory_type);
   return guarded([&]() -> PyObject* {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;

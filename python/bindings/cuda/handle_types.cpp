@@ -257,7 +257,7 @@ The pool lives as long as memory from it. Raises CudaError if the device does no
           [](PyPool const& self, Parameter<std::size_t> keep) {
             checked(trim(self.get(), keep), "trimming a memory pool");
           },
-          py::arg("keep") = 0, "Gives unused memory back to the device, all but `keep` bytes.")
+          py::arg("keep") = 0, "Releases unused memory to the device, except `keep` bytes.")
       .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.get()); });
 }
 

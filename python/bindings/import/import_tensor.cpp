@@ -158,7 +158,7 @@ PyRef ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
     capsule = PyRef::steal(call_with(method, asked[i]));
   }
   if (!capsule || PyCapsule_CheckExact(capsule.get())) return capsule;
-  PyErr_Format(PyExc_TypeError, "__dlpack__() returned %s, which is no capsule", shown(capsule.get()).c_str());
+  PyErr_Format(PyExc_TypeError, "__dlpack__() returned %s, which is not a capsule", shown(capsule.get()).c_str());
   ErrorAside const aside;
   capsule = {};
   return {};

@@ -161,7 +161,7 @@ PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
     if (!check_plain(object)) return nullptr;
     if (import_buffer(object, dtype, core)) return on_device(make_view(std::move(core), object), device);
     if (PyErr_Occurred()) return nullptr;
-    return PyErr_Format(PyExc_TypeError, "from_buffer takes what offers the buffer protocol, not %s",
+    return PyErr_Format(PyExc_TypeError, "from_buffer expects an object with the buffer protocol, got %s",
                         shown(object).c_str());
   });
 }

@@ -326,7 +326,7 @@ void add_consumer(py::module_& m) {
       .def_property_readonly(
           "is_copy", [](ConsumerTensor const& self) { return self.has_flag(DLPACK_FLAG_BITMASK_IS_COPIED); },
           "True if the producer marked the tensor as a copy.")
-      .def_property_readonly("dropped", &ConsumerTensor::is_dropped, "True if the tensor was given back.")
+      .def_property_readonly("dropped", &ConsumerTensor::is_dropped, "True if the tensor was dropped.")
       .def(
           "read",
           [](ConsumerTensor& self) {
@@ -348,7 +348,7 @@ void add_consumer(py::module_& m) {
               self.drop();
           },
           py::kw_only(), py::arg("in_stream") = false,
-          R"(Gives the tensor back now, even if work on it is still queued. A second call has no effect.
+          R"(Drops the tensor now, even if work on it is still queued. A second call has no effect.
 
 ``in_stream``: in a host function behind that work, on a thread that does not belong to Python.)")
       .def("__enter__", [](py::object self) { return self; })

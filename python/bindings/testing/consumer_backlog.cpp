@@ -26,16 +26,16 @@ void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream
     if (!scope.driver()) throw_last_error("a consumer's work");
     RuntimeRelease const released;
     submit(*scope.driver(), *_bound_stream.stream);
-    auto told = std::make_unique<std::shared_ptr<End>>(_end);
-    cu::HostFunction const tell = [](void* data) {
+    auto argument = std::make_unique<std::shared_ptr<End>>(_end);
+    cu::HostFunction const report_end = [](void* data) {
       std::unique_ptr<std::shared_ptr<End>> const end(static_cast<std::shared_ptr<End>*>(data));
       std::lock_guard const guard((*end)->lock);
       (*end)->is_over = true;
       (*end)->changed.notify_all();
     };
-    detail::check_driver(scope.driver()->cuLaunchHostFunc(*_bound_stream.stream, tell, told.get()),
+    detail::check_driver(scope.driver()->cuLaunchHostFunc(*_bound_stream.stream, report_end, argument.get()),
                          "a consumer's work");
-    [[maybe_unused]] auto* const taken = told.release();
+    [[maybe_unused]] auto* const taken = argument.release();
   } catch (...) {
     // The piece's memory may be freed next.
     if (!detail::synchronize(_bound_stream)) clear_last_error();

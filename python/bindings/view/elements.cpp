@@ -175,7 +175,7 @@ bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std
   if (!plain || PyBytes_AsStringAndSize(plain.get(), &data, &length) != 0) return false;
   bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
   if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
-  if (!fits) PyErr_Format(PyExc_TypeError, "%s is no element of %s", shown(value).c_str(), dtype.name);
+  if (!fits) PyErr_Format(PyExc_TypeError, "%s is not an element of %s", shown(value).c_str(), dtype.name);
   return fits;
 }
 

@@ -151,8 +151,7 @@ PyObject* add_index(PyObject* self, PyObject*) {
 PyObject* item(PyObject* self, PyObject*) {
   return guarded([&] {
     ViewCore const& core = core_of(self);
-    if (core.layout().size() != 1)
-      throw ValueError("item() is of a view with one element, not of a " + core.describe());
+    if (core.layout().size() != 1) throw ValueError("item() expects a view with one element, got a " + core.describe());
     return first_element(core);
   });
 }

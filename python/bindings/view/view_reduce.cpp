@@ -50,7 +50,7 @@ bool read_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObje
     wanted = given;
     return true;
   }
-  PyErr_Format(PyExc_TypeError, "this reduction of a view gives %s, not %s: cast() the result", result.name,
+  PyErr_Format(PyExc_TypeError, "this reduction of a view returns %s, not %s: cast() the result", result.name,
                given->name);
   return false;
 }

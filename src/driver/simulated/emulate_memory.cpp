@@ -56,7 +56,7 @@ std::shared_ptr<Allocation> find_to_free(Session& session, std::uintptr_t begin,
   auto allocation = session.memory.find(begin);
   if (allocation && allocation->begin == begin && (allocation->kind == Allocation::Kind::pinned) == is_pinned)
     return allocation;
-  char const* const what = session.memory.was_freed(begin) ? ": double free of " : ": free of what is no allocation: ";
+  char const* const what = session.memory.was_freed(begin) ? ": double free of " : ": invalid free of ";
   session.violation(words(function, what, session.memory.describe(begin)));
   return nullptr;
 }

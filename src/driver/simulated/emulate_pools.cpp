@@ -199,8 +199,7 @@ cu::Result cuMemFreeAsync(Session& session, cu::DevicePtr pointer, cu::Stream st
   auto const begin = static_cast<std::uintptr_t>(pointer);
   auto const allocation = session.memory.find(begin);
   if (!allocation || allocation->begin != begin || allocation->on_host) {
-    char const* const what =
-        session.memory.was_freed(begin) ? ": double free of " : ": free of what is no allocation: ";
+    char const* const what = session.memory.was_freed(begin) ? ": double free of " : ": invalid free of ";
     session.violation(words("cuMemFreeAsync", what, session.memory.describe(begin)));
     return cuda_code::invalid_value;
   }

@@ -46,7 +46,7 @@ std::optional<Failure> run(cu::HostFunction kernel, void* data) {
   } catch (std::exception const& error) {
     failure.words += error.what();
   } catch (...) {
-    failure.words += "what is no std::exception";
+    failure.words += "an exception that is not a std::exception";
   }
   return failure;
 }
@@ -56,7 +56,7 @@ void fail_kernel(Session& session, Failure const& failure, std::string const& si
   Stream const& stream = *running_stream();
   session.violation(words(failure.words, site.empty() ? "" : ", launched at ", site, " (on stream ",
                           static_cast<void const*>(stream.handle), " of device ", stream.device,
-                          ", whose context is of no use from now on: ", detail::name_of_cuda_code(failure.code), ")"));
+                          ", whose context is unusable from now on: ", detail::name_of_cuda_code(failure.code), ")"));
   std::lock_guard const guard(session.lock);
   if (auto const context = session.contexts.find(stream.context)) context->error = failure.code;
 }

@@ -29,7 +29,7 @@ std::size_t function_index(std::string_view name) {
   auto const* const found = std::find(std::begin(names), std::end(names), as_called(name));
   if (found == std::end(names))
     throw ValueError("'" + memarray::detail::shortened(name, 60) +
-                     "' is no driver function that memarray calls; see driver_functions.hpp");
+                     "' is not a driver function that memarray calls; see driver_functions.hpp");
   return static_cast<std::size_t>(found - std::begin(names));
 }
 

@@ -15,7 +15,7 @@ namespace {
 // Returns the start of a violation's text, or null. Callers hold the lock.
 char const* refusal(Session& session, std::uintptr_t address) {
   auto const allocation = session.memory.find(address);
-  if (!allocation) return "use after free, or of what is not allocated, ";
+  if (!allocation) return "use after free or of unallocated memory: ";
   Stream const* const stream = running_stream();
   if (!stream) return nullptr;
   if (!allocation->is_ready) return "use before the allocation, in the order of streams, of ";

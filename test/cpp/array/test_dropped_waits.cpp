@@ -290,7 +290,7 @@ Program const programs[] = {
        DLPackTensor const tensor = w.array.get_dlpack_tensor(true, lease.lock_id());
        return at(tensor.tensor().data, 5) == 11;
      }},
-    {"memory that goes back without a pool", "pinned memory that a copy reads",
+    {"freeing memory without a pool", "pinned memory that a copy reads",
      [](DeviceWorld& w) {
        DriverResource pinned = DriverResource::pinned(w.context);
        std::size_t const bytes = length * sizeof(int);

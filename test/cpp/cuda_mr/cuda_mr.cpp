@@ -24,13 +24,13 @@ using OnBoth = CudaResource<host_accessible, device_accessible>;
 
 static_assert(cuda::mr::resource<OnHost> && cuda::mr::resource<OnDevice> && cuda::mr::resource<OnBoth>);
 static_assert(cuda::mr::resource_with<OnBoth, host_accessible, device_accessible>);
-static_assert(!cuda::mr::resource_with<OnHost, device_accessible>, "a property that it was not given");
+static_assert(!cuda::mr::resource_with<OnHost, device_accessible>, "only the declared properties");
 static_assert(!cuda::mr::resource_with<OnDevice, host_accessible>);
-static_assert(!cuda::mr::resource<MemoryResource>, "streams are other types: else no wrapper would be needed");
+static_assert(!cuda::mr::resource<MemoryResource>, "its streams are not cuda::stream_ref, so a wrapper is needed");
 static_assert(noexcept(std::declval<OnDevice&>().deallocate(std::declval<cuda::stream_ref>(), nullptr, 0)));
 static_assert(noexcept(std::declval<OnDevice&>().deallocate_sync(nullptr, 0)));
 static_assert(std::is_nothrow_move_constructible_v<OnDevice>);
-static_assert(!IsMemoryResource<OnDevice>, "one made of another would take streams for what they are not");
+static_assert(!IsMemoryResource<OnDevice>, "its streams are cuda::stream_ref, not StreamHandle");
 
 cuda::stream_ref cuda_stream(StreamHandle const& stream) { return cuda::stream_ref(as_cu(stream)); }
 
@@ -48,7 +48,7 @@ class CudaResourceTest : public ::testing::Test {
   StreamHandle stream = create_stream_handle(context);
 };
 
-TEST_F(CudaResourceTest, EveryResourceOfOursFits) {
+TEST_F(CudaResourceTest, AllocatesFromEveryResource) {
   StatisticsAdaptor const counted{DriverResource::of_device(0)};
   LimitingAdaptor const limited{counted, 1 << 20};
   OnHost hosts[] = {OnHost(PageableResource()), OnHost(host_resource()), OnHost(DriverResource::pinned(context)),
@@ -69,7 +69,7 @@ TEST_F(CudaResourceTest, EveryResourceOfOursFits) {
   EXPECT_EQ(counted.statistics().allocations, 1u);
 }
 
-TEST_F(CudaResourceTest, MemoryIsTakenAndGivenBackInTheOrderOfTheStream) {
+TEST_F(CudaResourceTest, AllocationAndDeallocationAreStreamOrdered) {
   OnDevice resource(DriverResource::of_device(0));
   DriverTable const& table = *devices.table();
   detail::ContextScope const scope(context);
@@ -78,12 +78,12 @@ TEST_F(CudaResourceTest, MemoryIsTakenAndGivenBackInTheOrderOfTheStream) {
   Gate gate(table, as_cu(stream));
   EXPECT_OK(table.cuMemsetD8Async(address, 3, 64, as_cu(stream)));
   resource.deallocate(cuda_stream(stream), pointer, 64);
-  EXPECT_OK(table.cuStreamQuery(as_cu(stream)) == 600 ? 0 : 1) << "nothing waited";
+  EXPECT_OK(table.cuStreamQuery(as_cu(stream)) == 600 ? 0 : 1) << "the stream did not wait for the gate";
   gate.open();
   EXPECT_TRUE(synchronize(stream, context));
 }
 
-TEST_F(CudaResourceTest, DefaultStreamsAreThoseOfTheMemorysDevice) {
+TEST_F(CudaResourceTest, DefaultStreamsBelongToTheMemorysDevice) {
   OnDevice resource(DriverResource::of_device(1));
   for (std::uintptr_t const number : {0, 1, 2}) {
     cuda::stream_ref const named(reinterpret_cast<cudaStream_t>(number));
@@ -91,18 +91,18 @@ TEST_F(CudaResourceTest, DefaultStreamsAreThoseOfTheMemorysDevice) {
   }
 }
 
-TEST_F(CudaResourceTest, WhatIsTakenWithoutAStreamIsThereForAll) {
+TEST_F(CudaResourceTest, SyncAllocationIsUsableInEveryStream) {
   OnDevice resource(DriverResource::of_device(0));
   devices.delay(std::chrono::milliseconds(5));
   void* const pointer = resource.allocate_sync(64);
   detail::ContextScope const scope(context);
-  // This stream has waited for no other. Using the memory before its allocation would be a violation.
+  // This stream did not wait for another. Using the memory before its allocation would be a violation.
   EXPECT_OK(devices.table()->cuMemsetD8Async(reinterpret_cast<cu::DevicePtr>(pointer), 1, 64, as_cu(stream)));
   EXPECT_TRUE(synchronize(stream, context));
   resource.deallocate_sync(pointer, 64);
 }
 
-TEST_F(CudaResourceTest, PinnedMemoryGoesBackAfterTheStreamsWork) {
+TEST_F(CudaResourceTest, PinnedMemoryIsFreedAfterTheStreamsWork) {
   OnBoth resource(DriverResource::pinned(context));
   void* const pointer = resource.allocate(cuda_stream(stream), 1 << 20);
   detail::ContextScope const scope(context);
@@ -122,10 +122,10 @@ TEST_F(CudaResourceTest, PropertiesThatTheMemoryLacksAreRefused) {
   EXPECT_THROW(OnHost{DriverResource::of_device(0)}, ValueError);
   EXPECT_THROW(OnBoth{DriverResource::device(context)}, ValueError);
   EXPECT_THROW(OnHost{MemoryResource()}, ValueError);
-  EXPECT_THROW(OnDevice{MemoryResource(DriverResource::of_device(0))}, ValueError) << "which device is not said";
+  EXPECT_THROW(OnDevice{MemoryResource(DriverResource::of_device(0))}, ValueError) << "no context names the device";
 }
 
-TEST_F(CudaResourceTest, FailuresAreOurExceptions) {
+TEST_F(CudaResourceTest, FailuresThrowMemarrayExceptions) {
   OnDevice resource(DriverResource::of_device(0));
   EXPECT_THROW(static_cast<void>(resource.allocate(cuda_stream(stream), std::size_t{1} << 40)), OutOfMemoryError);
   devices.fail("cuStreamGetCtx", 1, 400, 1);
@@ -137,7 +137,7 @@ TEST_F(CudaResourceTest, FailuresAreOurExceptions) {
   EXPECT_THROW(OnDevice{DriverResource::of_device(0)}, OutOfMemoryError);
 }
 
-TEST_F(CudaResourceTest, MemoryOfAStreamThatCannotBeAskedGoesBackAfterEverything) {
+TEST_F(CudaResourceTest, DeallocationInAStreamWithoutContextWaitsForTheDevice) {
   OnDevice resource(DriverResource::of_device(0));
   void* const pointer = resource.allocate(cuda_stream(stream), 64);
   {
@@ -150,7 +150,7 @@ TEST_F(CudaResourceTest, MemoryOfAStreamThatCannotBeAskedGoesBackAfterEverything
   EXPECT_EQ(devices.live().device_memory, 0);
 }
 
-TEST_F(CudaResourceTest, CopiesAreEqualAndOneResource) {
+TEST_F(CudaResourceTest, CopiesAreEqualAndShareTheResource) {
   OnDevice const one(DriverResource::of_device(0));
   OnDevice copy = one;
   EXPECT_EQ(copy, one);
@@ -161,7 +161,7 @@ TEST_F(CudaResourceTest, CopiesAreEqualAndOneResource) {
 }
 
 #if CCCL_VERSION >= 3002000
-TEST_F(CudaResourceTest, IsErasedByCcclsOwnTypes) {
+TEST_F(CudaResourceTest, ConvertsToTypeErasedCcclResources) {
   OnDevice resource(DriverResource::of_device(0));
   cuda::mr::resource_ref<device_accessible> borrowed(resource);
   borrowed.deallocate(cuda_stream(stream), borrowed.allocate(cuda_stream(stream), 64, 64), 64, 64);
@@ -170,7 +170,7 @@ TEST_F(CudaResourceTest, IsErasedByCcclsOwnTypes) {
 }
 #endif
 
-TEST(CudaResourceWithoutADriverTest, HostMemoryNeedsNone) {
+TEST(CudaResourceWithoutADriverTest, HostMemoryIsAllocated) {
   OnHost resource{host_resource()};
   cuda::stream_ref const none(cudaStream_t{});
   void* const pointer = resource.allocate(none, 10'000);

@@ -51,7 +51,7 @@ TEST_F(SimulatedKernels, TheViolationSaysWhereTheKernelWasLaunched) {
 TEST_F(SimulatedKernels, ThrowingANonExceptionIsAViolation) {
   EXPECT_OK(cuda.launch_simulated(nullptr, [](void*) { throw 3; }, nullptr));
   EXPECT_EQ(cuda.cuStreamSynchronize(nullptr), launch_failed);
-  expect_violation("a kernel threw: what is no std::exception");
+  expect_violation("a kernel threw: an exception that is not a std::exception");
 }
 
 TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndFailTheNextWait) {

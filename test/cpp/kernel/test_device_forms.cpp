@@ -17,7 +17,7 @@
 namespace memarray::test {
 namespace {
 
-/// Where the launches of a test run.
+/// The launches of a test, on host threads.
 struct Host {
   template <class Box, class F, class... Access>
   void launch(Box const& box, F const& f, Access const&... accesses) const {

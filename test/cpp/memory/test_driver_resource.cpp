@@ -181,7 +181,7 @@ TEST_F(DriverResourceTest, PinnedMemoryIsFreedAfterTheStreamsWork) {
     gate.open();
   });
   pinned.deallocate(stream, host, 1 << 20);  // waits; otherwise the copy would read freed memory, a violation
-  EXPECT_EQ(sim.waits().back(), "cuStreamSynchronize: memory that goes back without a pool");
+  EXPECT_EQ(sim.waits().back(), "cuStreamSynchronize: freeing memory without a pool");
   opener.join();
   device.deallocate(stream, target, 1 << 20);
 }

@@ -15,7 +15,7 @@ namespace kernels {
 using memarray::StreamHandle;
 using Indices = std::vector<std::int64_t>;
 
-/// Where a launch runs: over the shape `end`, or over the range from `begin` to `end`.
+/// The indices of a launch: the shape `end`, or the range from `begin` to `end`.
 struct Where {
   std::optional<Indices> begin;
   Indices end;

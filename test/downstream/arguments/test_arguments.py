@@ -21,7 +21,7 @@ DTYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", "compl
 #: Shapes by rank. All but the first have room for every edge value of a real number. In floats, the last element, which
 #: `spread` copies, is NaN, a subnormal, -0.0 or infinite.
 SHAPES = ((), (38,), (7, 6), (4, 6, 2), (3, 4, 2, 5), (3, 4, 2, 5, 1), (3, 4, 2, 5, 1, 2))
-#: Where these libraries must not be missing, so that nothing is left out in silence.
+#: Libraries whose absence is an error. Tests of any other missing library are skipped.
 PEERS = os.environ.get("MEMARRAY_TEST_PEERS", "").split()
 
 

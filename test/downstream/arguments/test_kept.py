@@ -1,4 +1,4 @@
-"""Memory of others that C++ keeps beyond the call: how long, and that its owner hears of the end once."""
+"""Imported memory that C++ keeps beyond the call: its lifetime, and its single release to the owner."""
 
 import array
 import gc

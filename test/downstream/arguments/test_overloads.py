@@ -1,4 +1,4 @@
-"""Which of several functions an argument is for, and what refusals say."""
+"""Overloads: the function that an argument selects, and the messages of refusals."""
 
 import gc
 

@@ -125,7 +125,7 @@ def test_errors_are_raised_as_python_exceptions():
         with pytest.raises(memarray.OutOfMemoryError) as e:
             c_handles.make_stream(0)
         assert isinstance(e.value, MemoryError) and e.value.code == 2
-        with pytest.raises(memarray.Error, match="this call failed, and why is not known"):
+        with pytest.raises(memarray.Error, match="this call failed, but no error is set"):
             c_handles.raise_last_error("this call")
         nothing_lives(sim)
 

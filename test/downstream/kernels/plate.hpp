@@ -23,7 +23,7 @@ class Plate {
   /// Rows from `first` on are heated; a lambda, and 64-bit indices.
   void heat(std::int64_t first, double by);
   [[nodiscard]] double total() const;
-  /// Where a kernel is that the C++ compiler made.
+  /// False for the kernel that the C++ compiler compiled.
   [[nodiscard]] bool is_compiled_by_nvcc() const;
 
   memarray::MemArray<double, 2> temperature;

@@ -23,7 +23,7 @@ struct PendingWork {
 /// Returns the stream's pending work. Without an event, blocks and reports.
 [[nodiscard]] MEMARRAY_API PendingWork end_of(BoundStream const& bound_stream, DeviceMemory& memory) noexcept;
 /// Wait site for pending work that could not be recorded.
-inline constexpr char const* not_remembered = "work that cannot be remembered";
+inline constexpr char const* not_recorded = "work that could not be recorded";
 
 /// Blocks until the event completes. Ignores errors.
 void wait_here(EventHandle const& event, char const* site) noexcept;
