@@ -88,6 +88,7 @@ def test_no_entry_is_unused():
     used = {piece for message in MESSAGES for piece in pieces(message)}
     used |= {part for piece in used for part in piece.split("; ")}
     assert {*ELSEWHERE, *("".join(parts) for parts in JOINED)} <= used
+    assert all(any(joint in piece for piece in used) for joint in JOINTS)
 
 
 def test_all_tables_are_read():

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -66,56 +67,48 @@ std::int64_t turns_of(std::chrono::nanoseconds duration) {
   return std::max<std::int64_t>(1, turns * duration / least);
 }
 
-// A cheap part that is interrupted looks long, so the rest is shared by chance in a few rounds.
-constexpr int rounds_of_launches = 16;
+/// Expects several threads in half of the rounds or more. A cheap part that is interrupted looks long, so the rest is
+/// shared by chance in a few rounds.
+template <class Run>
+void expect_shared(Run const& run) {
+  constexpr int rounds = 16;
+  int shared = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Seen seen;
+    run(seen);
+    shared += seen.threads.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GE(shared, rounds / 2);
+}
 
 TEST_F(LaunchTest, ACheapBeginningDoesNotDecideForTheRest) {
   MemArray<std::uint8_t, 1> array({64});
   for (std::int64_t const begin : {8, 16, 32}) {
-    int shared = 0;
-    for (int round = 0; round < rounds_of_launches; ++round) {
-      Seen seen;
-      for_each_index({64}, default_stream(), heavy_from(begin, seen), read(array));
-      shared += seen.threads.size() > 1 ? 1 : 0;
-    }
-    EXPECT_GE(shared, rounds_of_launches / 2) << begin << " of 64 indices are cheap";
+    SCOPED_TRACE(std::to_string(begin) + " of 64 indices are cheap");
+    expect_shared([&](Seen& seen) { for_each_index({64}, default_stream(), heavy_from(begin, seen), read(array)); });
   }
 }
 
 TEST_F(LaunchTest, ACheapIndexOfFourDoesNotDecideForTheRest) {
   MemArray<std::uint8_t, 1> array({4});
-  int shared = 0;
-  for (int round = 0; round < rounds_of_launches; ++round) {
-    Seen seen;
-    for_each_index({4}, default_stream(), heavy_from(1, seen), read(array));
-    shared += seen.threads.size() > 1 ? 1 : 0;
-  }
-  EXPECT_GE(shared, rounds_of_launches / 2);
+  expect_shared([&](Seen& seen) { for_each_index({4}, default_stream(), heavy_from(1, seen), read(array)); });
 }
 
 TEST_F(LaunchTest, ACheapLaunchDoesNotDecideForTheNext) {
   MemArray<std::uint8_t, 1> array({16});  // cheap in less than 2 µs, also without optimisation
-  int shared = 0;
-  for (int round = 0; round < rounds_of_launches; ++round) {
-    Seen seen;
+  expect_shared([&](Seen& seen) {
     for (std::int64_t const begin : {16, 0})
       for_each_index({16}, default_stream(), heavy_from(begin, seen), read(array));
-    shared += seen.threads.size() > 1 ? 1 : 0;
-  }
-  EXPECT_GE(shared, rounds_of_launches / 2);
+  });
 }
 
 TEST_F(LaunchTest, LaunchesOfFewIndicesDoNotDecideForMore) {
   MemArray<std::uint8_t, 1> array({64});
-  int shared = 0;
-  for (int round = 0; round < rounds_of_launches; ++round) {
-    Seen seen;
+  expect_shared([&](Seen& seen) {
     for (int repeat = 0; repeat < 41; ++repeat)
       for_each_index({3}, default_stream(), heavy_from(64, seen), read(array));
     for_each_index({64}, default_stream(), heavy_from(0, seen), read(array));
-    shared += seen.threads.size() > 1 ? 1 : 0;
-  }
-  EXPECT_GE(shared, rounds_of_launches / 2);
+  });
 }
 
 TEST_F(LaunchTest, RepeatedTinyLaunchesRunInOnePiece) {

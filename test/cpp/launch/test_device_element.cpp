@@ -149,16 +149,22 @@ void expect_loads_fit_at(std::size_t offset) {
   }
 }
 
-TEST(DeviceElementTest, LoadsAreAlignedForEveryDtypeAndAcceptedAddress) {
+/// Calls `check` with each dtype's type and each offset to a multiple of 16 bytes.
+template <class Check>
+void for_each_dtype_and_offset(Check const& check) {
   for (std::size_t offset = 0; offset < 16; ++offset) {
-#define MEMARRAY_TEST_LOADS(type, name, code, bits)      \
+#define MEMARRAY_TEST_CHECK(type, name, code, bits)      \
   {                                                      \
     SCOPED_TRACE(#name " at " + std::to_string(offset)); \
-    expect_loads_fit_at<type>(offset);                   \
+    check.template operator()<type>(offset);             \
   }
-    MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_LOADS)
-#undef MEMARRAY_TEST_LOADS
+    MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_CHECK)
+#undef MEMARRAY_TEST_CHECK
   }
+}
+
+TEST(DeviceElementTest, LoadsAreAlignedForEveryDtypeAndAcceptedAddress) {
+  for_each_dtype_and_offset([]<class T>(std::size_t offset) { expect_loads_fit_at<T>(offset); });
 }
 
 class ElementsOnDeviceTest : public DeviceArrayTest {
@@ -191,15 +197,7 @@ class ElementsOnDeviceTest : public DeviceArrayTest {
 
 // The loads of sums and scans are CUB's: simulated devices check the addresses of their elements.
 TEST_F(ElementsOnDeviceTest, SumsAndScansAcceptEveryDtypeAtEveryAcceptedAddress) {
-  for (std::uint64_t offset = 0; offset < 16; ++offset) {
-#define MEMARRAY_TEST_SUMS(type, name, code, bits)       \
-  {                                                      \
-    SCOPED_TRACE(#name " at " + std::to_string(offset)); \
-    expect_sums_and_scans_at<type>(offset);              \
-  }
-    MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_SUMS)
-#undef MEMARRAY_TEST_SUMS
-  }
+  for_each_dtype_and_offset([this]<class T>(std::size_t offset) { expect_sums_and_scans_at<T>(offset); });
 }
 
 /// A fixture for complex numbers on a simulated device, half an element away from alignment, as another library's
