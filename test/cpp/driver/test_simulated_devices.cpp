@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <thread>
 
 #include "simulated_driver.hpp"
 
@@ -26,9 +28,12 @@ int count_threads() {
   return count;
 }
 
-// A sanitizer starts a thread of its own with the first one, and a real driver with its first context.
+// A sanitizer starts a thread of its own with the first one, and a real driver with its first context. The
+// kernel lists a thread for a while after join() has returned, so the end of this one is awaited.
 int const threads_at_start = [] {
-  std::thread([] {}).join();
+  std::string task;
+  std::thread([&task] { task = "/proc/self/task/" + std::to_string(gettid()); }).join();
+  while (access(task.c_str(), F_OK) == 0) std::this_thread::yield();
   if (access("/dev/nvidiactl", F_OK) == 0) static_cast<void>(get_primary_context(0));
   return count_threads();
 }();
