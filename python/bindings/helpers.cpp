@@ -81,39 +81,44 @@ bool is_integer(PyObject* object) noexcept {
          !std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
 }
 
-bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
+bool read_integers(PyObject* object, IntegersNamed const& names, std::vector<std::int64_t>& numbers) {
   if (is_integer(object) && (PyLong_Check(object) || !Py_TYPE(object)->tp_iter)) {
     PyRef const one = PyRef::steal(PyTuple_Pack(1, object));
-    return one && read_shape(one.get(), shape);
+    return one && read_integers(one.get(), names, numbers);
   }
   bool const is_sequence = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object);
   PyRef const items = PyRef::steal(is_sequence ? PySequence_Tuple(object) : nullptr);
   if (!items) {
     if (!PyErr_Occurred())
-      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %s",
+      PyErr_Format(PyExc_TypeError, "%s a sequence of integers, such as %s, not %s", names.are, names.example,
                    shown(object).c_str());
     return false;
   }
   Py_ssize_t const count = PyTuple_GET_SIZE(items.get());
-  shape.clear();
-  for (Py_ssize_t d = 0; d < count; ++d) {
-    PyObject* const item = PyTuple_GET_ITEM(items.get(), d);
+  numbers.clear();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(items.get(), i);
     PyRef const index = PyRef::steal(is_integer(item) ? PyNumber_Index(item) : nullptr);
     if (!index) {
       if (!clear_ordinary_error()) return false;
-      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %s", d, shown(item).c_str());
-      break;
-    }
-    int overflow = 0;
-    long long const extent = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
-    if (overflow != 0) {
-      PyErr_Format(PyExc_OverflowError, "extent %zd of the shape, %s, does not fit into 64 bits", d,
+      PyErr_Format(PyExc_TypeError, "%s a sequence of integers; %s %zd is %s", names.are, names.one, i,
                    shown(item).c_str());
       break;
     }
-    shape.push_back(extent);
+    int overflow = 0;
+    long long const number = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+    if (overflow != 0) {
+      PyErr_Format(PyExc_OverflowError, "%s %zd of %s, %s, does not fit into 64 bits", names.one, i, names.all,
+                   shown(item).c_str());
+      break;
+    }
+    numbers.push_back(number);
   }
   return !PyErr_Occurred();
+}
+
+bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
+  return read_integers(object, shape_names, shape);
 }
 
 }  // namespace memarray::python

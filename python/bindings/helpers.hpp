@@ -26,7 +26,17 @@ void set_error(PyRef exception);
 bool clear_ordinary_error() noexcept;
 /// True for an object with `__index__`, except bools. The bools of NumPy before 2.3 have it.
 [[nodiscard]] bool is_integer(PyObject* object) noexcept;
-/// Reads a shape: one integer or a sequence of integers.
+/// The words of `read_integers` in error messages.
+struct IntegersNamed {
+  char const* are;      ///< "a shape is"
+  char const* all;      ///< "the shape"
+  char const* one;      ///< "extent"
+  char const* example;  ///< "[2, 4, 7]"
+};
+/// Reads one integer or a sequence of integers. Raises `TypeError` or `OverflowError` for others.
+bool read_integers(PyObject* object, IntegersNamed const& names, std::vector<std::int64_t>& numbers);
+inline constexpr IntegersNamed shape_names{"a shape is", "the shape", "extent", "[2, 4, 7]"};
+/// Like `read_integers`, for a shape.
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
 
 }  // namespace memarray::python

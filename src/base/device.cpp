@@ -27,6 +27,14 @@ Device device_from_string(std::string const& word) {
   detail::throw_no_device_named(word, "'" + word + "'");
 }
 
+Device detail::checked_device(Device device, char const* what) {
+  if (device.type != kDLCPU && device.type != kDLCUDA)
+    throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
+                     to_string(device));
+  if (device.id < 0) throw ValueError("device_id is " + std::to_string(device.id) + "; device ids start at 0");
+  return device.is_cpu() ? Device() : device;
+}
+
 void detail::throw_no_device_named(std::string_view word, std::string const& shown) {
   bool const is_number =
       word.starts_with("cuda:") && word.size() > 5 && word.find_first_not_of("0123456789", 5) == std::string_view::npos;

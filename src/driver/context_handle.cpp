@@ -226,14 +226,15 @@ ContextScope::ContextScope(ContextHandle const& context) noexcept : _driver(driv
   if (!_pushed) _driver = nullptr;
 }
 
-EnteredContext::EnteredContext(ContextHandle const& context, char const* what) : _scope(context) {
-  if (!_scope.driver()) throw_last_error(what);
-}
-
 ContextScope::~ContextScope() {
   cu::Context popped = nullptr;
   if (_pushed) static_cast<void>(_driver->cuCtxPopCurrent(&popped));
 }
 
 }  // namespace detail
+
+EnteredContext::EnteredContext(ContextHandle const& context, char const* what) : _scope(context) {
+  if (!_scope.driver()) throw_last_error(what);
+}
+
 }  // namespace memarray

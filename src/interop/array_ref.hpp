@@ -59,7 +59,8 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
 
 /// Throws `ValueError` for too few or too many dimensions, and for a null `shape`.
 [[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
-  if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
+  if (ndim > 0 && !shape) throw ValueError("the shape is NULL: pass the address of the extents");
+  if (ndim < least || ndim > StridedLayout::max_ndim)
     throw ValueError("expected a shape of " + std::to_string(least) + " to " + std::to_string(StridedLayout::max_ndim) +
                      " dimensions, got one of " + std::to_string(ndim));
   return {shape, static_cast<std::size_t>(ndim)};

@@ -21,7 +21,6 @@ namespace memarray {
 namespace {
 
 using detail::ContextScope;
-using detail::EnteredContext;
 using detail::MemoryKind;
 
 MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {

@@ -57,7 +57,8 @@ std::byte* as_kernels_see(Block const& block) noexcept {
 Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::optional<Device> const& device,
                          StreamChoice stream) noexcept
     : _state(&state), _mode(mode), _device(device), _stream(std::move(stream)) {
-  if (_device && _device->is_cpu()) _device = Device();  // the CPU has one number
+  // The CPU has one number. A negative one is refused when the lease begins.
+  if (_device && _device->is_cpu() && _device->id > 0) _device = Device();
 }
 
 Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_id, char const* what, Option option,

@@ -45,11 +45,8 @@ Device Residency::exported_device() const noexcept {
 }
 
 void Residency::check_reachable(ArrayState const& array, Device device, char const* what) const {
-  if (device.type != kDLCPU && device.type != kDLCUDA)
-    throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
-                     to_string(device));
-  if (device.id < 0) throw ValueError("device_id is " + std::to_string(device.id) + "; device ids start at 0");
-  if (device.type != kDLCUDA || DeviceMemory::known(device.id)) return;
+  device = checked_device(device, what);
+  if (device.is_cpu() || DeviceMemory::known(device.id)) return;
   int count = 0;
   if (DriverTable const* const table = driver())
     check_driver(table->cuDeviceGetCount(&count), "counting the CUDA devices");
@@ -115,7 +112,7 @@ void Residency::detach(ArrayState const& array, char const* why, StreamChoice co
 
 void Residency::arrive(ArrayState const& array, Device target, StreamChoice const& stream, AccessMode mode,
                        CopyMode ending) {
-  if (target.is_cpu()) target = Device();  // the CPU has one number
+  target = checked_device(target, "moving");
   Side const side = side_on(target);
   BlockPtr into = _storage.block(side);
   bool const is_there = into && into->device() == target;

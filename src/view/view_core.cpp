@@ -254,8 +254,7 @@ ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const
 
 ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
-  if (device.type != kDLCPU && device.type != kDLCUDA)
-    throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
+  device = checked_device(device, "to_device");
   ViewCore const kept = *this;  // another thread may close the view during the copy
   if (!copies(decide(device, true))) return stream && on_device() ? kept.in_stream(stream->get()) : kept;
   if (ViewCore shared = kept.without_copy(device, stream); shared.is_open()) return shared;

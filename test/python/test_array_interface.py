@@ -143,6 +143,16 @@ def test_offset_outside_the_buffer_is_refused(offset):
         memarray.BufferView(BufferInterface(np.arange(6.0), offset))
 
 
+def test_strides_that_do_not_fit_are_named():
+    class Strided:
+        def __init__(self):
+            self.__array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (8, False), "strides": (2**70,)}
+            self.__array_interface__["version"] = 3
+
+    with pytest.raises(OverflowError, match=f"stride 0 of the strides, {2**70}, does not fit into 64 bits"):
+        memarray.BufferView(Strided())
+
+
 @pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "F", "I", "1"])
 def test_images_are_viewed_with_the_pixels_that_numpy_reads(mode):
     image_module = pytest.importorskip("PIL.Image", reason="Pillow is not installed")

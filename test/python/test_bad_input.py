@@ -75,6 +75,15 @@ MAKING = [
     (lambda: memarray.Device("cuda", np.True_), TypeError, r"index must be an integer"),
     (lambda: new([2]).view().sum(axis=np.True_), TypeError, r"axis is None, an integer"),
     (lambda: new([2]).add_index_tuple(np.True_), TypeError, r"stream must be None, an integer"),
+    # axes
+    (lambda: new([2]).view().sum(axis=1000), IndexError, r"axis 1000 is none of a view of 1 dimensions"),
+    (lambda: new([2]).view().sum(axis=2**70), IndexError, rf"axis {2**70} is none of a view of 1 dimensions"),
+    (lambda: new([2]).view().max(axis=-(2**40)), IndexError, rf"axis {-(2**40)} is none of a view of 1 dimensions"),
+    (lambda: new([2]).view().transpose(2**70), OverflowError, rf"axis 0 of the axes, {2**70}, does not fit"),
+    (lambda: new([2]).view().transpose("0"), TypeError, r"axes are a sequence of integers; axis 0 is '0'"),
+    # no arguments
+    (lambda: new([2]).view().close(1), TypeError, r"close\(\) takes no arguments"),
+    (lambda: new([2]).read().close(1), TypeError, r"close\(\) takes no arguments"),
     (lambda: new([2]).move_memory(CUDA, np.True_), TypeError, r"device_id must be an integer"),
     # other arguments
     (lambda: new([2], uninitialized=1), TypeError, r"uninitialized must be True or False, not 1"),

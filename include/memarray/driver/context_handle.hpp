@@ -47,7 +47,12 @@ class MEMARRAY_API ContextScope {
   bool _pushed = false;
 };
 
-/// A `ContextScope` that throws like `throw_last_error(what)` on failure, also in a forked child.
+}  // namespace detail
+
+/// A scope in which a context is current, for calls that refer to the current one: of the driver or the CUDA runtime,
+/// with a default stream. The end of the scope makes the context before it current again, in the same thread.
+///
+/// Throws like `throw_last_error(what)`, also for a null handle and in a child forked since the context's creation.
 class MEMARRAY_API EnteredContext {
  public:
   [[nodiscard]] EnteredContext(ContextHandle const& context, char const* what);
@@ -55,8 +60,7 @@ class MEMARRAY_API EnteredContext {
   [[nodiscard]] DriverTable const& driver() const noexcept { return *_scope.driver(); }
 
  private:
-  ContextScope _scope;
+  detail::ContextScope _scope;
 };
 
-}  // namespace detail
 }  // namespace memarray

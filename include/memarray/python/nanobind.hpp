@@ -109,9 +109,19 @@ class [[gnu::visibility("hidden")]] OverloadSearch {
   return refusal;
 }
 
+[[gnu::visibility("hidden")]] inline bool is_interrupt(std::exception_ptr const& exception) noexcept {
+  try {
+    std::rethrow_exception(exception);
+  } catch (nanobind::python_error const& error) {
+    return error.matches(PyExc_KeyboardInterrupt);
+  } catch (...) {
+    return false;
+  }
+}
+
 /// A refusal that waits, because `from_python` is `noexcept`. For a function's own argument, `check` throws it.
 /// Containers and `nanobind::cast` call `can_cast`, which sets the Python error; the destructor clears it if nothing
-/// raised it.
+/// raised it. nanobind may drop a refusal for that of another argument; Ctrl-C then is signalled again.
 class Refusal {
  public:
   Refusal() = default;
@@ -119,22 +129,27 @@ class Refusal {
   Refusal& operator=(Refusal const&) = delete;
   ~Refusal() {
     if (_sets_error) PyErr_Clear();
+    if (_exception && !_is_raised && is_interrupt(_exception)) PyErr_SetInterrupt();
   }
 
   void set(std::exception_ptr exception) noexcept { _exception = std::move(exception); }
   void check() const {
-    if (_exception) std::rethrow_exception(_exception);
+    if (!_exception) return;
+    _is_raised = true;
+    std::rethrow_exception(_exception);
   }
   [[nodiscard]] bool can_cast() const noexcept {
     if (!_exception) return true;
     if (std::exception_ptr* const refusal = container_refusal()) *refusal = _exception;
     set_error(_exception);
     _sets_error = true;
+    _is_raised = true;
     return false;
   }
 
  private:
   std::exception_ptr _exception;
+  mutable bool _is_raised = false;
   mutable bool _sets_error = false;
 };
 

@@ -234,6 +234,14 @@ class ArrayView {
     if (!is_open()) detail::throw_closed_view();
     return _parts.stream->bound_stream.stream;
   }
+  /// Returns the context of `stream()`. Work in a default stream goes to the current context: enter this one first
+  /// (`EnteredContext`). Throws `ValueError` (closed).
+  [[nodiscard]] ContextHandle const& context() const
+    requires(is_on_device)
+  {
+    if (!is_open()) detail::throw_closed_view();
+    return _parts.stream->bound_stream.context;
+  }
   /// Returns a view in another stream of the device. The stream waits for pending work; later users wait for the
   /// stream. Throws `ValueError` (closed; another device's stream), `CudaError`.
   [[nodiscard]] ArrayView in_stream(StreamHandle const& stream) const

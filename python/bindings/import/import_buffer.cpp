@@ -112,8 +112,8 @@ bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DT
   return true;
 }
 
-bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_t>& numbers) {
-  if (sequence && PyTuple_Check(sequence)) return read_shape(sequence, numbers);
+bool read_tuple(PyObject* sequence, char const* what, IntegersNamed const& names, std::vector<std::int64_t>& numbers) {
+  if (sequence && PyTuple_Check(sequence)) return read_integers(sequence, names, numbers);
   PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %s", what, type_name(sequence).c_str());
   return false;
 }
@@ -244,8 +244,9 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
   std::vector<std::int64_t> strides;
   PyObject* const given_strides = get("strides");
   bool const has_strides = given_strides && given_strides != Py_None;
-  if (!read_integers(get("shape"), "shape", shape) ||
-      (has_strides && !read_integers(given_strides, "strides", strides)))
+  if (!read_tuple(get("shape"), "shape", shape_names, shape) ||
+      (has_strides &&
+       !read_tuple(given_strides, "strides", {"strides are", "the strides", "stride", "(32, 8)"}, strides)))
     return false;
   StridedLayout const layout = detail::import_layout(
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);

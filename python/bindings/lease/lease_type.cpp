@@ -55,6 +55,8 @@ PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
   });
 }
 
+PyObject* close(PyObject* self, PyObject*) { return exit(self, nullptr, 0, nullptr); }
+
 PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
@@ -184,7 +186,7 @@ PyMethodDef methods[] = {
     {"__exit__", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
      "__exit__($self, /, *args)\n--\n\n"
      "Closes the lease. Views taken from it stay valid and never change. A second call has no effect."},
-    {"close", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
+    {"close", close, METH_NOARGS,
      "close($self, /)\n--\n\n"
      "Closes the lease early. A second call has no effect. If another thread is opening the lease, that raises "
      "LockError there."},

@@ -7,8 +7,8 @@
 
 #include <memarray/base/shape.hpp>
 
-#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace memarray::python {
@@ -104,8 +104,11 @@ bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
     if (!is_integer(axis))
       PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %s", shown(object).c_str());
     if (PyErr_Occurred()) return false;
-    // A clamped axis is still out of range.
-    given.push_back(static_cast<int>(std::clamp<Py_ssize_t>(number, -1000, 1000)));
+    if (!std::in_range<int>(number)) {
+      PyErr_Format(PyExc_IndexError, "axis %s is none of a view of %d dimensions", shown(axis).c_str(), ndim);
+      return false;
+    }
+    given.push_back(static_cast<int>(number));
     return true;
   };
   bool read = true;

@@ -230,7 +230,10 @@ Loaded load(Argument const& argument) {
 
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
   Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
-  if (loaded != Loaded::failed) return loaded;
+  if (loaded != Loaded::failed) {
+    if (loaded == Loaded::yes && object == to_be_tried_again) to_be_tried_again = nullptr;
+    return loaded;
+  }
   // For most errors, other overloads come first.
   bool const comes_later = !converts && !ends_overload_search();
   to_be_tried_again = comes_later ? object : nullptr;

@@ -38,10 +38,12 @@ PyObject* doing(PyObject* self, Body const& body) {
   });
 }
 
-PyObject* close(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+PyObject* close(PyObject* self, PyObject*) {
   close_view(self);
   Py_RETURN_NONE;
 }
+
+PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) { return close(self, nullptr); }
 
 PyObject* enter(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -79,7 +81,7 @@ PyObject* transpose(PyObject* self, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject* const axes = list_in(args);
     std::vector<std::int64_t> given;
-    if (axes != Py_None && !read_shape(axes, given)) return nullptr;
+    if (axes != Py_None && !read_integers(axes, {"axes are", "the axes", "axis", "[1, 0]"}, given)) return nullptr;
     std::vector<int> order;
     order.reserve(given.size());
     for (std::int64_t const axis : given) order.push_back(std::in_range<int>(axis) ? static_cast<int>(axis) : INT_MAX);
@@ -235,11 +237,11 @@ PyMethodDef view_methods[] = {
      "copy; copy=False forbids a copy by the producer, too, if it supports the argument. Work on device memory comes "
      "after the work that is now in the producer's stream; an import of managed memory waits for that work. Raises "
      "BufferError for memory that cannot be viewed."},
-    {"close", as_method(close), METH_FASTCALL | METH_KEYWORDS,
+    {"close", close, METH_NOARGS,
      "close($self, /)\n--\n\nReleases the memory. Views and tensors made from this view keep it alive. A second call "
      "does nothing."},
     {"__enter__", enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns the view itself; a 'with' block closes it."},
-    {"__exit__", as_method(close), METH_FASTCALL | METH_KEYWORDS, "__exit__($self, /, *args)\n--\n\nCloses the view."},
+    {"__exit__", as_method(exit), METH_FASTCALL | METH_KEYWORDS, "__exit__($self, /, *args)\n--\n\nCloses the view."},
     {"is_contiguous", is_contiguous, METH_NOARGS,
      "is_contiguous($self, /)\n--\n\nReturns True if the elements are dense in C order."},
     {"is_fortran_contiguous", is_fortran_contiguous, METH_NOARGS,

@@ -86,7 +86,7 @@ std::vector<Function> const& functions() {
       {"EnteredContext(ContextHandle)", context, 0, fails,
        [](auto& h) {
          try {
-           detail::EnteredContext const entered(h.context, "a test");
+           EnteredContext const entered(h.context, "a test");
            return true;
          } catch (CudaError const& error) {
            detail::fail_for_null(error.code());

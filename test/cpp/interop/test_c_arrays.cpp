@@ -252,6 +252,14 @@ TEST_F(CArraysTest, ArrayIsUsedOnDeviceInStream) {
   expect_error(100, "cuda:7");
   EXPECT_EQ(arrays.move_memory(array, {99, 0}, nullptr, 0), -1);
   expect_error(MEMARRAY_VALUE_ERROR);
+  EXPECT_EQ(arrays.move_memory(array, {1, 5}, nullptr, 0), 0);
+  MemArrayDevice const none{1, -1};
+  EXPECT_EQ(arrays.move_memory(array, none, nullptr, 0), -1);
+  expect_error(MEMARRAY_VALUE_ERROR, "device ids start at 0");
+  EXPECT_EQ(arrays.read_array(array, 0, &none, nullptr), nullptr);
+  expect_error(MEMARRAY_VALUE_ERROR, "device ids start at 0");
+  EXPECT_EQ(arrays.write_array(array, 0, &none, nullptr, 0), nullptr);
+  expect_error(MEMARRAY_VALUE_ERROR, "device ids start at 0");
   arrays.release_array(array);
   array = nullptr;
 }

@@ -153,6 +153,8 @@ TEST_F(CViewsTest, InvalidIndicesAxesAndRanksAreRefused) {
   expect_error(MEMARRAY_VALUE_ERROR);
   EXPECT_EQ(views.create_view("int8", 17, views.view_shape(view)), nullptr);
   expect_error(MEMARRAY_VALUE_ERROR, "0 to 16");
+  EXPECT_EQ(views.create_view("int8", 1, nullptr), nullptr);
+  expect_error(MEMARRAY_VALUE_ERROR, "the shape is NULL");
   MemArrayViewRef const point = keep(views.create_view("int8", 0, nullptr));
   EXPECT_EQ(views.view_size(point), 1);
 }
@@ -205,6 +207,11 @@ TEST_F(CViewsTest, DeviceViewsUseGivenStream) {
   api.release_stream(stream);
   EXPECT_EQ(views.view_to_device(view, {2, 7}, nullptr), nullptr);
   expect_error(101);
+  EXPECT_EQ(elements<std::int32_t>(keep(views.view_to_device(view, {1, 5}, nullptr))), elements<std::int32_t>(view));
+  for (int const type : {1, 2}) {
+    EXPECT_EQ(views.view_to_device(view, {type, -1}, nullptr), nullptr);
+    expect_error(MEMARRAY_VALUE_ERROR, "device ids start at 0");
+  }
 }
 
 }  // namespace

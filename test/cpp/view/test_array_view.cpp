@@ -61,6 +61,7 @@ TEST_F(ArrayViewTest, DefaultViewIsClosedAndEmpty) {
   EXPECT_EQ(view.mdspan().size(), 0U);
   EXPECT_THROW(static_cast<void>(view.core()), ValueError);
   EXPECT_THROW(static_cast<void>(OnDevice().stream()), ValueError);
+  EXPECT_THROW(static_cast<void>(OnDevice().context()), ValueError);
   EXPECT_EQ((ArrayView<int, 0>().size()), 0);
 }
 
@@ -249,6 +250,26 @@ TEST_F(ArrayViewTest, CopiesKeepTheMemoryAndTheHeldObjectAlive) {
   EXPECT_EQ(moved(0, 1), 1.0);
   detail::ViewCore const core = moved.core();
   EXPECT_EQ(watched.use_count(), 1) << "an untyped view holds nothing";
+}
+
+TEST_F(DeviceArrayTest, DefaultStreamOfAViewIsThatOfItsContext) {
+  MemArray<double, 1> a({100});
+  for (int const id : {1, 0}) {
+    a.fill(3);
+    a.move_memory(kDLCUDA, 0, id);
+    {
+      WriteLease const lease(a);
+      auto const view = BufferView(lease).as<double, 1, on_device>();
+      OnDevice const there = view.in_stream(default_stream());
+      EXPECT_EQ(device_id_of(there.context()), id);
+      auto const address = reinterpret_cast<cu::DevicePtr>(there.data());
+      auto const clear = [&] { return driver()->cuMemsetD8Async(address, 0, 800, as_cu(there.stream())); };
+      EXPECT_NE(clear(), 0);  // no context is current
+      EnteredContext const entered(there.context(), "clearing");
+      EXPECT_EQ(clear(), 0);
+    }
+    EXPECT_EQ(a({50}), 0.0);
+  }
 }
 
 TEST_F(DeviceArrayTest, DeviceViewSubmitsWorkToItsStream) {

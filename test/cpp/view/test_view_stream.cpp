@@ -6,7 +6,9 @@
 #include <memarray/view/buffer_view.hpp>
 
 #include <chrono>
+#include <climits>
 #include <cstring>
+#include <utility>
 
 #include "array/array_test.hpp"
 
@@ -76,6 +78,30 @@ TEST_F(ViewStreamTest, StreamOfAnotherDeviceAndUnknownDevicesAreRefused) {
   EXPECT_THROW(static_cast<void>(view.to_device({kDLCUDA, 9})), CudaError);
   EXPECT_THROW(static_cast<void>(view.to_device({kDLMetal, 0})), ValueError);
   EXPECT_EQ(first(view.slice(0, {.start = 1})), 25.0);
+}
+
+TEST_F(ViewStreamTest, EveryNumberOfTheCpuIsTheHost) {
+  MemArray<double, 1> b({3});
+  MemArray<double, 1> c({3});
+  c.move_memory(kDLCUDA, 0, 0);
+  BufferView const host(WriteLease{b});
+  BufferView const device(WriteLease{c});
+  for (int const id : {0, 1, 5, INT_MAX}) {
+    EXPECT_EQ(host.to_device({kDLCPU, id}).core().data(), host.core().data());
+    EXPECT_EQ(device.to_device({kDLCPU, id}).device(), Device{});
+    a.move_memory(kDLCPU, 0, id);
+    EXPECT_EQ(a.get_dlpack_device(), std::pair(kDLCPU, 0));
+    a.move_memory(kDLCUDA, 0, 0);
+    EXPECT_EQ(BufferView(WriteLease<double, 2>(a, {.device = Device{kDLCPU, id}})).device(), Device{});
+  }
+  for (int const id : {-1, INT_MIN}) {
+    EXPECT_THROW(static_cast<void>(host.to_device({kDLCPU, id})), ValueError);
+    EXPECT_THROW(static_cast<void>(host.to_device({kDLCUDA, id})), ValueError);
+    EXPECT_THROW(static_cast<void>(device.to_device({kDLCPU, id})), ValueError);
+    EXPECT_THROW(a.move_memory(kDLCPU, 0, id), ValueError);
+    EXPECT_THROW((ReadLease<double, 2>(a, {.device = Device{kDLCPU, id}})), ValueError);
+  }
+  EXPECT_EQ(a.get_lock_id(), -1);
 }
 
 TEST_F(ViewStreamTest, ClosedLeaseHasNoStream) {

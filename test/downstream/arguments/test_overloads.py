@@ -136,6 +136,38 @@ class Refuses:
         return (1, 0)
 
 
+class FailsOnce:
+    def __init__(self, x):
+        self.x = x
+        self.has_failed = False
+
+    def __dlpack__(self, **keywords):
+        if not self.has_failed:
+            self.has_failed = True
+            raise BufferError("not yet")
+        return self.x.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_refusals_are_explained_after_another_overload_failed_once():
+    x = FailsOnce(np.zeros((2, 3)))
+    assert arguments.order(x) == "strided", "the first overload failed, the next one is for Fortran's order"
+    x.x = np.zeros((2, 3), "float32")
+    with pytest.raises(TypeError, match="expected memory of float64"):
+        arguments.weigh_c(x)
+
+
+def test_interrupt_is_not_lost_where_another_argument_does_not_fit():
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            arguments.span_fill(Refuses(KeyboardInterrupt()), "no number")
+        except TypeError:
+            for _ in range(1000):  # Python looks for signals between instructions.
+                pass
+
+
 def test_error_describes_expected_and_given_memory():
     x = np.zeros((3, 4), "float32")
     x.flags.writeable = False
