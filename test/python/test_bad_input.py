@@ -80,7 +80,7 @@ MAKING = [
     (lambda: new([2]).view().sum(axis=2**70), IndexError, rf"axis {2**70} is none of a view of 1 dimensions"),
     (lambda: new([2]).view().max(axis=-(2**40)), IndexError, rf"axis {-(2**40)} is none of a view of 1 dimensions"),
     (lambda: new([2]).view().transpose(2**70), OverflowError, rf"axis 0 of the axes, {2**70}, does not fit"),
-    (lambda: new([2]).view().transpose("0"), TypeError, r"axes are a sequence of integers; axis 0 is '0'"),
+    (lambda: new([2]).view().transpose("0", 1), TypeError, r"axes are a sequence of integers; axis 0 is '0'"),
     # no arguments
     (lambda: new([2]).view().close(1), TypeError, r"close\(\) takes no arguments"),
     (lambda: new([2]).read().close(1), TypeError, r"close\(\) takes no arguments"),

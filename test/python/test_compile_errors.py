@@ -207,6 +207,14 @@ CASES = {
         "transform_reduce({3}, s, 0, plus(), [](std::int64_t i, auto x) { return x[i] / 2; }, read(line));",
         CUTS,
     ),
+    "unsigned_sum_of_signed": (
+        "MemArray<std::int32_t, 1> x({3}); reduce(x, s, std::size_t{0}, plus());",
+        "the elements are signed, and the result is unsigned: give an initial value such as std::int64_t{0}",
+    ),
+    "element_and_indexer_of_updates": (
+        "for_each_index({3}, s, [](auto i, double& x, ArrayIndexer<double, 1> y) {}, update(line), update(line));",
+        "for update(…) a reference to an element, for all of them or for none",
+    ),
     "integer_sum_of_16_bits": ("MemArray<float16, 1> x({3}); reduce(x, s, 0, plus());", CUTS),
     "integer_sum_of_16_bit_results": (
         "transform_reduce({3}, s, 0, plus(), [](std::int64_t i, auto x) { return bfloat16(x[i]); }, read(line));",

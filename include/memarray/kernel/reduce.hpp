@@ -15,6 +15,7 @@
 
 #include <array>
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -108,6 +109,20 @@ void reduce_whole(StreamOrLaunch const& on, T const& init, Op const& op, F const
                   Access const&... accesses) {
   launch_whole(on, f, RunReduction<T, Op>{init, op, result}, box, accesses...);
 }
+
+/// The type in which `reduce` combines elements of type T: that of the initial value, or for integers a type that has
+/// all values of the elements. A literal 0 is an `int`.
+template <class T, class Value>
+struct ReducedType {
+  using type = Value;
+};
+template <std::integral T, std::integral Value>
+  requires(!std::is_same_v<Value, bool> && std::numeric_limits<T>::digits > std::numeric_limits<Value>::digits)
+struct ReducedType<T, Value> {
+  using type = std::common_type_t<T, Value>;
+};
+template <class T, class Value>
+using Reduced = typename ReducedType<T, Value>::type;
 
 // Functors for `reduce_whole`.
 template <class To>
@@ -228,8 +243,9 @@ template <class T, int ndim>
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Combines `init` and the results of `f(indices, a, b, …)` for each index of `shape` with `op`. Blocks until the value
-/// is there; otherwise like `for_each_index`.
+/// Combines `init` and the results of `f(indices, a, b, …)` for each index of `shape` with `op`. The results of `f` and
+/// `op` are converted to T, the type of `init`: for sums in 64 bits give `std::int64_t{0}`. Blocks until the value is
+/// there; otherwise like `for_each_index`.
 ///
 /// `op` must be associative and commutative, T trivially copyable. On the host the order is fixed (pieces of 4,096
 /// positions, rows, lanes), so results do not depend on the number of threads. On one device, every run gives the same
@@ -271,16 +287,21 @@ void transform_reduce_into(MemArray<T, rank>& result, Range<ndim> const& range, 
                           accesses...);
 }
 
-/// Combines `init` and all elements with `op`, like `transform_reduce`. `lock_id`: that of the caller's write lease, or
-/// −1.
-template <class T, int ndim, class Value, class Op>
-[[nodiscard]] Value reduce(MemArray<T, ndim> const& array, StreamOrLaunch const& on, Value init, Op op,
-                           std::int64_t lock_id = -1) {
+/// Combines `init` and all elements with `op`, like `transform_reduce`, in the type of `init`. If that is an integer
+/// without all values of the elements, such as the `int` of a literal 0, their common type is used. `lock_id`: that of
+/// the caller's write lease, or −1.
+template <class T, int ndim, class Init, class Op>
+[[nodiscard]] detail::Reduced<T, Init> reduce(MemArray<T, ndim> const& array, StreamOrLaunch const& on, Init init,
+                                              Op op, std::int64_t lock_id = -1) {
+  using Value = detail::Reduced<T, Init>;
   detail::check_value<Value, MemArray<T, ndim>>();
   static_assert(detail::check_conversion<T, Value, MemArray<T, ndim>>());
-  Value result = init;
+  static_assert(!(std::signed_integral<T> && std::unsigned_integral<Value> && !std::is_same_v<Value, bool>),
+                "the elements are signed, and the result is unsigned: give an initial value such as std::int64_t{0}");
+  auto const first = static_cast<Value>(init);
+  Value result = first;
   detail::LaunchBox<ndim> box{};
-  detail::reduce_whole(on, init, op, detail::ConvertTo<Value>(), &result, box, read(array, lock_id));
+  detail::reduce_whole(on, first, op, detail::ConvertTo<Value>(), &result, box, read(array, lock_id));
   return result;
 }
 

@@ -122,17 +122,16 @@ R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, Stre
   return total;
 }
 
-// Streams are shared pointers, so unqualified calls also find the scans of `std`, which would match better.
-template <class T, int ndim, class Op = plus>
-void inclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, StreamHandle const& stream,
-                    Op op = Op()) {
-  memarray::inclusive_scan(array, result, StreamOrLaunch(stream), std::move(op));
+// Streams are shared pointers, and elements or operations may be of `std`: unqualified calls also find the scans of
+// `std`, which would match better.
+template <class T, int ndim, detail::NamesStream On, class Op = plus>
+void inclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, On const& on, Op op = Op()) {
+  memarray::inclusive_scan(array, result, StreamOrLaunch(on), std::move(op));
 }
-template <class T, int ndim, class Init, class Op = plus>
+template <class T, int ndim, detail::NamesStream On, class Init, class Op = plus>
   requires std::is_convertible_v<Init, T>
-T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, StreamHandle const& stream, Init init,
-                 Op op = Op()) {
-  return memarray::exclusive_scan(array, result, StreamOrLaunch(stream), static_cast<T>(init), std::move(op));
+T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, On const& on, Init init, Op op = Op()) {
+  return memarray::exclusive_scan(array, result, StreamOrLaunch(on), static_cast<T>(init), std::move(op));
 }
 
 // Common mistakes: compilers print the return type.
@@ -154,11 +153,10 @@ detail::ArrayIsConst inclusive_scan(MemArray<T, ndim> const&, MemArray<R, ndim> 
 template <class T, class R, int ndim, class Op = plus>
 detail::ArrayIsConst exclusive_scan(MemArray<T, ndim> const&, MemArray<R, ndim> const&, StreamOrLaunch const&,
                                     std::type_identity_t<R>, Op = Op()) = delete;
-template <class T, int ndim, class Op = plus>
-detail::ArrayIsConst inclusive_scan(MemArray<T, ndim> const&, MemArray<T, ndim> const&, StreamHandle const&,
-                                    Op = Op()) = delete;
-template <class T, int ndim, class Init, class Op = plus>
-detail::ArrayIsConst exclusive_scan(MemArray<T, ndim> const&, MemArray<T, ndim> const&, StreamHandle const&, Init,
+template <class T, int ndim, detail::NamesStream On, class Op = plus>
+detail::ArrayIsConst inclusive_scan(MemArray<T, ndim> const&, MemArray<T, ndim> const&, On const&, Op = Op()) = delete;
+template <class T, int ndim, detail::NamesStream On, class Init, class Op = plus>
+detail::ArrayIsConst exclusive_scan(MemArray<T, ndim> const&, MemArray<T, ndim> const&, On const&, Init,
                                     Op = Op()) = delete;
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE

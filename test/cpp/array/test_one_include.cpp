@@ -97,6 +97,7 @@ using memarray::dtype_of;
 using memarray::dtype_traits;
 using memarray::elapsed;
 using memarray::Element;
+using memarray::EnteredContext;
 using memarray::Error;
 using memarray::escaped_views_from_string;
 using memarray::EscapedViews;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <numeric>  // whose scans unqualified calls find, too
@@ -68,6 +69,19 @@ TEST_F(ScanTest, UnqualifiedCallsAreNotThoseOfStd) {
   EXPECT_EQ(exclusive_scan(array, result, stream, 1), 9);
   EXPECT_EQ(exclusive_scan(array, result, stream, 5.0, maximum{}), 5);
   EXPECT_EQ(exclusive_scan(array, result, launch{.threads = 1}, 1.0), 9);
+  // Elements and operations of `std`.
+  inclusive_scan(array, result, launch{}, std::plus<>{});
+  EXPECT_EQ(result({3}), 8);
+  EXPECT_EQ(exclusive_scan(array, result, launch{.threads = 1}, 1, std::plus<double>{}), 9);
+  MemArray<std::complex<double>, 1> numbers({2});
+  MemArray<std::complex<double>, 1> sums({2});
+  numbers.fill({1, 2});
+  inclusive_scan(numbers, sums, launch{.threads = 1});
+  EXPECT_EQ(sums({1}), std::complex<double>(2, 4));
+  EXPECT_EQ(exclusive_scan(numbers, sums, launch{}), std::complex<double>(2, 4));
+  EXPECT_EQ(exclusive_scan(numbers, sums, launch{}, std::complex<double>(1), plus{}), std::complex<double>(3, 4));
+  inclusive_scan(numbers, sums, stream, std::multiplies<>{});
+  EXPECT_EQ(sums({1}), std::complex<double>(-3, 4));
   EXPECT_EQ(result({3}), 7);
 }
 

@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -144,6 +146,19 @@ void reduce() {
   expect(equal(memarray::dot(array, other, on), T(0)), "a product");
 }
 
+/// Operations that return another type than the values, as those of small integers do.
+void reduce_by_own_operations() {
+  memarray::launch const on{.threads = std::thread::hardware_concurrency(), .grain = std::vector<int>(3).size()};
+  MemArray<std::int8_t, 1> bytes({100});
+  bytes.write({50}, std::int8_t{7});
+  expect(memarray::reduce(bytes, on, std::int8_t{0}, [](auto x, auto y) { return std::max<int>(x, y); }) == 7,
+         "an operation that returns an int");
+  MemArray<float, 1> floats({100});
+  floats.fill(0.5F);
+  expect(equal(memarray::reduce(floats, on, 0.F, [](double x, double y) { return x + y; }), 50.F),
+         "an operation that returns a double");
+}
+
 template <class Number>
 void scan() {
   MemArray<Number, 1> numbers({std::size_t{4}});
@@ -256,6 +271,7 @@ int main() {
   reduce<memarray::float16>();
   reduce<memarray::bfloat16>();
   reduce<float>();
+  reduce_by_own_operations();
   scan<std::int8_t>();
   scan<std::uint32_t>();
   scan<memarray::float16>();

@@ -14,6 +14,7 @@
 #include <memarray/strided/strided_layout.hpp>
 
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +104,10 @@ struct Argument<BundleAccess<B, mode>> {
   }
   template <bool>
   [[nodiscard]] static auto make(KernelHold const* holds) {
-    IndexerArgument<Indexers> argument{};
+    static_assert(std::is_trivially_copyable_v<Indexers>,
+                  "a bundle has no copy constructor, assignment or destructor of its own");
+    // A bundle may have no default constructor.
+    IndexerArgument<Indexers> argument{std::bit_cast<Indexers>(std::array<std::byte, sizeof(Indexers)>{})};
     std::apply(
         [&](auto&... indexer) {
           static_assert((sizeof(indexer) + ...) == sizeof(Indexers),
@@ -306,7 +310,7 @@ void with_checked(F const& f, Launch const& launch) {
     }();
     static_assert(by_indices || by_index,
                   "the functor takes the indices, then one argument for each array: an indexer (read: of const "
-                  "elements), or for update(…) a reference to an element");
+                  "elements), or for update(…) a reference to an element, for all of them or for none");
     if constexpr (by_indices)
       launch.template operator()<indexed>(f);
     else if constexpr (by_index) {

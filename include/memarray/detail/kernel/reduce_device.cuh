@@ -4,6 +4,7 @@
 #include <memarray/detail/kernel/held_launch.hpp>
 #include <memarray/detail/launch/device_run.hpp>
 #include <memarray/detail/launch/device_value.hpp>
+#include <memarray/detail/launch/joined.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
 #include <memarray/detail/launch/reduce_kernel.hpp>
 
@@ -25,8 +26,8 @@ void reduce_in(DeviceRun& run, ReduceKernel<T, Op, Kernel> const& reduction, boo
   run_cub(
       run,
       [&](void* scratch, std::size_t& bytes) {
-        return cub::DeviceReduce::TransformReduce(scratch, bytes, positions, result, size, reduction.op, value,
-                                                  reduction.init, *run.bound_stream().stream);
+        return cub::DeviceReduce::TransformReduce(scratch, bytes, positions, result, size, Joined<T, Op>{reduction.op},
+                                                  value, reduction.init, *run.bound_stream().stream);
       },
       "reducing on a device");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/detail/launch/device_run.hpp>
+#include <memarray/detail/launch/joined.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
 #include <memarray/detail/launch/scan_pieces.hpp>
 
@@ -25,13 +26,14 @@ template <class T, class R, class Op>
 void scan_in(DeviceRun& run, HostScan<T, R, Op> const& scan, R* total) {
   if (scan.size == 0) return;
   auto const values = thrust::make_transform_iterator(scan.source, ToValue<R>{});
+  Joined<R, Op> op{scan.op};
   run_cub(
       run,
       [&](void* scratch, std::size_t& bytes) {
-        return scan.is_inclusive ? cub::DeviceScan::InclusiveScan(scratch, bytes, values, scan.target, scan.op,
-                                                                  scan.size, *run.bound_stream().stream)
-                                 : cub::DeviceScan::ExclusiveScan(scratch, bytes, values, scan.target, scan.op,
-                                                                  scan.init, scan.size, *run.bound_stream().stream);
+        return scan.is_inclusive ? cub::DeviceScan::InclusiveScan(scratch, bytes, values, scan.target, op, scan.size,
+                                                                  *run.bound_stream().stream)
+                                 : cub::DeviceScan::ExclusiveScan(scratch, bytes, values, scan.target, op, scan.init,
+                                                                  scan.size, *run.bound_stream().stream);
       },
       "scanning on a device");
   if (!total) return;
@@ -40,7 +42,6 @@ void scan_in(DeviceRun& run, HostScan<T, R, Op> const& scan, R* total) {
   auto const bytes_of = [](auto const* element) { return reinterpret_cast<std::byte const*>(element); };
   run.read_back({{&last, bytes_of(scan.source + scan.size - 1), sizeof last},
                  {&before, bytes_of(scan.target + scan.size - 1), sizeof before}});
-  Op op = scan.op;
   *total = op(before, static_cast<R>(last));
 }
 

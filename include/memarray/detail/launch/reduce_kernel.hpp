@@ -86,7 +86,7 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
     T total = next_row();
     for (;;) {
       if (begin == end) break;
-      total = own.op(total, next_row());
+      total = static_cast<T>(own.op(total, next_row()));
     }
     ::new (result) T(total);
   }
@@ -95,7 +95,7 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
     ReduceKernel own = *static_cast<ReduceKernel const*>(self);
     auto const* const each = static_cast<T const*>(values);
     T total = own.init;
-    for (std::int64_t i = 0; i < count; ++i) total = own.op(total, each[i]);
+    for (std::int64_t i = 0; i < count; ++i) total = static_cast<T>(own.op(total, each[i]));
     ::new (result) T(total);
   }
 
@@ -125,7 +125,7 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
     constexpr auto step = static_cast<IndexT>(lanes);
     if (count < step) {
       T total = value(0);
-      for (IndexT j = 1; j < count; ++j) total = op(total, value(j));
+      for (IndexT j = 1; j < count; ++j) total = static_cast<T>(op(total, value(j)));
       return total;
     }
     // In a loop: each place that calls `value` is a copy of the functor's body.
@@ -134,10 +134,10 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
     for (IndexT l = 0; l < step; ++l) ::new (static_cast<void*>(kept + l)) T(value(l));
     IndexT j = step;
     for (; j <= count - step; j += step)
-      for (IndexT l = 0; l < step; ++l) kept[l] = op(kept[l], value(j + l));
-    for (IndexT l = 0; j < count; ++j, ++l) kept[l] = op(kept[l], value(j));
+      for (IndexT l = 0; l < step; ++l) kept[l] = static_cast<T>(op(kept[l], value(j + l)));
+    for (IndexT l = 0; j < count; ++j, ++l) kept[l] = static_cast<T>(op(kept[l], value(j)));
     for (IndexT half = step / 2; half > 0; half /= 2)
-      for (IndexT l = 0; l < half; ++l) kept[l] = op(kept[l], kept[l + half]);
+      for (IndexT l = 0; l < half; ++l) kept[l] = static_cast<T>(op(kept[l], kept[l + half]));
     return kept[0];
   }
 };

@@ -1,0 +1,60 @@
+// Types of initial values, elements and results of operations that differ.
+
+#include <memarray/kernel/reduce.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernel/places_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+class ReduceTypesTest : public PlacesTest {};
+INSTANTIATE_TEST_SUITE_P(Places, ReduceTypesTest, ::testing::Values(1, 2, 0), name_of_place);
+
+template <class T, class Init>
+void largest_of_extremes(Init init) {
+  MemArray<T, 1> array({2});
+  array.fill(std::numeric_limits<T>::max());
+  EXPECT_EQ(reduce(array, default_stream(), init, maximum{}), std::numeric_limits<T>::max()) << dtype_of<T>().name;
+}
+
+TEST_P(ReduceTypesTest, IntegersAreNotNarrowedToTheTypeOfALiteral) {
+  largest_of_extremes<std::int64_t>(0);
+  largest_of_extremes<std::uint64_t>(0);
+  largest_of_extremes<std::uint64_t>(std::int64_t{0});
+  largest_of_extremes<std::uint32_t>(0);
+  largest_of_extremes<std::int16_t>(std::int8_t{0});
+  MemArray<std::int64_t, 1> array({3});
+  array.fill(std::numeric_limits<std::int64_t>::min());
+  place(array);
+  EXPECT_EQ(reduce(array, stream, 0, minimum{}), std::numeric_limits<std::int64_t>::min());
+  static_assert(std::is_same_v<decltype(reduce(array, stream, 0, plus{})), std::int64_t>);
+  static_assert(std::is_same_v<decltype(reduce(array, stream, 0.0, plus{})), double>);
+  EXPECT_TRUE(reduce(array, stream, false, logical_or{}));
+  MemArray<std::int8_t, 1> bytes({3});
+  bytes.fill(-128);
+  place(bytes);
+  static_assert(std::is_same_v<decltype(reduce(bytes, stream, 0, plus{})), int>);
+  EXPECT_EQ(reduce(bytes, stream, 0, plus{}), -384);
+}
+
+TEST_P(ReduceTypesTest, ResultsOfOperationsAreConvertedToTheValue) {
+  MemArray<std::int8_t, 1> bytes({5000});
+  count_up(bytes);
+  place(bytes);
+  EXPECT_EQ(reduce(bytes, stream, std::int8_t{-128}, [](auto x, auto y) { return std::max<int>(x, y); }), 99);
+  MemArray<float, 1> floats({5000});
+  floats.fill(0.1F);
+  place(floats);
+  float const sum = reduce(floats, stream, 0.0F, [](double x, double y) { return x + y; });
+  EXPECT_EQ(sum, reduce(floats, stream, 0.0F, plus{}));
+}
+
+}  // namespace
+}  // namespace memarray::test
