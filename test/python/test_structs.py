@@ -118,10 +118,17 @@ def test_dtypes_out_of_memory_order_are_refused(dtype):
     ):
         with pytest.raises(TypeError, match=r"memory order, not \('id', 'x'\)"):
             make()
-    with pytest.raises(BufferError, match=r"memory order, not \('id', 'x'\).*repack_fields"):
-        memarray.BufferView(raw)
+    for view in (memarray.BufferView, memarray.BufferView.from_buffer):
+        with pytest.raises(BufferError, match=r"memory order, not \('id', 'x'\).*repack_fields"):
+            view(raw)
     ordered = recfunctions.repack_fields(raw, recurse=True)
     assert memarray.BufferView(ordered).dtype == ordered.dtype
+
+
+@pytest.mark.parametrize("view", [memarray.BufferView, memarray.BufferView.from_buffer])
+def test_records_with_dates_are_refused_by_their_field(view):
+    with pytest.raises(BufferError, match=r"no dtype for this struct: field day is of '<M8\[s\]'"):
+        view(np.zeros(3, [("id", "<i4"), ("day", "<M8[s]")]))
 
 
 def test_fields_selected_out_of_memory_order_are_refused():

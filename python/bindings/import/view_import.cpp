@@ -159,7 +159,14 @@ PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
     if (!dtype && PyErr_Occurred()) return nullptr;
     ViewCore core;
     if (!check_plain(object)) return nullptr;
-    if (import_buffer(object, dtype, core)) return on_device(make_view(std::move(core), object), device);
+    bool imported = import_buffer(object, dtype, core);
+    // NumPy has no buffer for records with dates, or with fields in another order. Its interface names the field.
+    if (!imported && !dtype && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_ValueError) &&
+        is_instance(Py_TYPE(object), "numpy.ndarray")) {
+      PyErr_Clear();
+      imported = import_array_interface(object, core);
+    }
+    if (imported) return on_device(make_view(std::move(core), object), device);
     if (PyErr_Occurred()) return nullptr;
     return PyErr_Format(PyExc_TypeError, "from_buffer expects an object with the buffer protocol, got %s",
                         shown(object).c_str());
