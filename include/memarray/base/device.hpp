@@ -26,7 +26,7 @@ struct Device {
 namespace detail {
 
 /// Returns `device`, where arrays may have their memory. The CPU has one number, so its others become 0. Throws the
-/// `ValueError` for other kinds of devices and for negative numbers; its message begins with `what`.
+/// `ValueError` for negative numbers and for other kinds of devices; for these its message begins with `what`.
 [[nodiscard]] MEMARRAY_API Device checked_device(Device device, char const* what);
 /// Throws the `ValueError` for a `word` that names no device. The message contains `shown`.
 [[noreturn]] MEMARRAY_API void throw_no_device_named(std::string_view word, std::string const& shown);

@@ -44,7 +44,7 @@ void scan_held(HeldArrays& arrays, std::int64_t size, R const& init, bool from_z
   static_assert(check_conversion<T, R, HostScan<T, R, Op>>());
   auto const* const source = elements_at<T const>(arrays.holds()[0].source());
   auto* const target = elements_at<R>(arrays.holds()[1].target());
-  HostScan<T, R, Op> scan{source, target, size, op, init, is_inclusive};
+  HostScan<T, R, Op> scan{source, target, size, {op}, init, is_inclusive};
   arrays.mark_begun();
   if (arrays.where() == ExecutionSpace::host) {
     R const all = scan.run(scan.shared(arrays.sharing()));

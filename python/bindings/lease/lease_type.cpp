@@ -48,14 +48,14 @@ PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
   });
 }
 
-PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+PyObject* close(PyObject* self, PyObject*) {
   return guarded([&] {
     core_of(self).exit();
     return Py_NewRef(Py_None);
   });
 }
 
-PyObject* close(PyObject* self, PyObject*) { return exit(self, nullptr, 0, nullptr); }
+PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) { return close(self, nullptr); }
 
 PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   DLPackRequest request;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memarray/detail/launch/device_run.hpp>
-#include <memarray/detail/launch/joined.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
 #include <memarray/detail/launch/scan_pieces.hpp>
 
@@ -26,13 +25,13 @@ template <class T, class R, class Op>
 void scan_in(DeviceRun& run, HostScan<T, R, Op> const& scan, R* total) {
   if (scan.size == 0) return;
   auto const values = thrust::make_transform_iterator(scan.source, ToValue<R>{});
-  Joined<R, Op> op{scan.op};
+  Joined<R, Op> join = scan.join;
   run_cub(
       run,
       [&](void* scratch, std::size_t& bytes) {
-        return scan.is_inclusive ? cub::DeviceScan::InclusiveScan(scratch, bytes, values, scan.target, op, scan.size,
+        return scan.is_inclusive ? cub::DeviceScan::InclusiveScan(scratch, bytes, values, scan.target, join, scan.size,
                                                                   *run.bound_stream().stream)
-                                 : cub::DeviceScan::ExclusiveScan(scratch, bytes, values, scan.target, op, scan.init,
+                                 : cub::DeviceScan::ExclusiveScan(scratch, bytes, values, scan.target, join, scan.init,
                                                                   scan.size, *run.bound_stream().stream);
       },
       "scanning on a device");
@@ -42,7 +41,7 @@ void scan_in(DeviceRun& run, HostScan<T, R, Op> const& scan, R* total) {
   auto const bytes_of = [](auto const* element) { return reinterpret_cast<std::byte const*>(element); };
   run.read_back({{&last, bytes_of(scan.source + scan.size - 1), sizeof last},
                  {&before, bytes_of(scan.target + scan.size - 1), sizeof before}});
-  *total = op(before, static_cast<R>(last));
+  *total = join(before, static_cast<R>(last));
 }
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE

@@ -4,8 +4,9 @@
 
 namespace memarray::detail {
 
-/// The operation of a reduction or scan on devices, with its result converted to T as on the host. CUB keeps the
-/// operation's own type in between, which for small integers is int.
+/// The operation of a scan, or of a reduction on devices, with its result converted to T. CUB keeps the operation's own
+/// type between values, which for small integers is int. The host's reductions convert in place: there the operation is
+/// inlined.
 template <class T, class Op>
 struct Joined {
   Op op;

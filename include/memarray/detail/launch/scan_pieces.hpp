@@ -2,6 +2,7 @@
 
 #include <memarray/base/config.hpp>
 #include <memarray/base/threads.hpp>
+#include <memarray/detail/launch/joined.hpp>
 #include <memarray/detail/launch/run_host.hpp>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ struct HostScan {
   T const* source;
   R* target;
   std::int64_t size;
-  Op op;
+  Joined<R, Op> join;
   R init;  // of an exclusive scan
   bool is_inclusive;
 
@@ -60,7 +61,7 @@ struct HostScan {
   }
 
  private:
-  /// Calls `work(own, piece)` with a copy of the scan for each run of pieces, as `op` may have state.
+  /// Calls `work(own, piece)` with a copy of the scan for each run of pieces, as the operation may have state.
   template <class Work>
   void for_pieces(std::int64_t pieces, LoopSharing const& sharing, Work const& work) const {
     run_host(pieces, static_cast<std::size_t>(size) * sizeof(T), sharing, [&](std::int64_t begin, std::int64_t end) {
@@ -71,7 +72,6 @@ struct HostScan {
   [[nodiscard]] std::int64_t end_of_piece(std::int64_t piece) const noexcept {
     return std::min(size, (piece + 1) * scan_piece);
   }
-  [[nodiscard]] R join(R const& left, R const& right) { return static_cast<R>(op(left, right)); }
   /// Returns the value before the next piece.
   [[nodiscard]] R after(std::int64_t piece, R const& before, R const& own) {
     return piece == 0 && is_inclusive ? own : join(before, own);
