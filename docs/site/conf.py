@@ -27,8 +27,8 @@ suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.cpp"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-# MemArray's methods are those of a class written in C; what Python's own bases have is left out.
-PYTHONS_OWN = "object,int,Enum,Exception,BaseException,RuntimeError,BufferError,TypeError,MemoryError"
+# MemArray's methods are those of a class written in C; members of Python's own bases are left out.
+PYTHONS_OWN = "object,int,str,Exception"
 autodoc_default_options = {"members": True, "inherited-members": PYTHONS_OWN}
 napoleon_google_docstring = False
 breathe_default_project = "memarray"
@@ -42,7 +42,7 @@ TOP = re.compile(r"\]\((?:\.\./)+(CHANGELOG|CONTRIBUTING|README)\.md(#[^)]*)?\)"
 
 def point_inside(app, name, source):
     if name in FROM_THE_TOP:
-        # Shown as a page of the site, where docs/ is what is around it.
+        # The site shows these as pages of docs/, so links lose that prefix.
         source[0] = (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8").replace("](docs/", "](")
     text = OUTSIDE.sub(
         lambda found: f"{found[1]} (`{found[2]}`)" if found[1] != found[2] else f"`{found[2]}`", source[0]

@@ -134,7 +134,10 @@ class MEMARRAY_API LeaseCore {
                                                          std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
-/// A C++ lease: commonly just the lock word and a reference to the state, otherwise an `Acquisition`.
+}  // namespace detail
+
+/// The common part of `ReadLease` and `WriteLease`. A lease that another was constructed from is closed; assignment
+/// swaps the leases.
 template <class T, int ndim>
 class TypedLease {
  public:
@@ -152,33 +155,37 @@ class TypedLease {
     std::swap(_acquired, other._acquired);
     return *this;
   }
+  /// Closes the lease.
   ~TypedLease() { close(); }
 
   /// Returns the id of an open write lease, else −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept { return _state ? _id : -1; }
+  /// Returns false once the lease is closed or moved from.
   [[nodiscard]] bool is_open() const noexcept { return _state != nullptr; }
+  /// Releases the lock; does nothing if closed. On a device, work submitted in the lease's stream may still run: the
+  /// array's next user waits for it.
   void close() noexcept {
     if (!_state) return;
-    if (_traced) trace_closed(_traced);
-    ArrayState* const state = std::exchange(_state, nullptr);
+    if (_traced) detail::trace_closed(_traced);
+    detail::ArrayState* const state = std::exchange(_state, nullptr);
     if (!_acquired) return state->unlock_and_release(mode, _expected);
     _acquired.reset();
     state->release();
   }
   /// Returns the leased memory; on a device, for work in the lease's stream. Throws `LockError` (closed), `CudaError`.
   [[nodiscard]] T* ptr() const {
-    if (!_state) throw_lease_over();
+    if (!_state) detail::throw_lease_over();
     if (_acquired) [[unlikely]]
-      return elements_at<T>(_acquired->use());
-    return elements_at<T>(_state->residency().block().data());
+      return detail::elements_at<T>(_acquired->use());
+    return detail::elements_at<T>(_state->residency().block().data());
   }
   // For views of the lease. `state` and `block` throw `LockError` if closed.
-  [[nodiscard]] ArrayState const& state() const {
-    if (!_state) throw_lease_over();
+  [[nodiscard]] detail::ArrayState const& state() const {
+    if (!_state) detail::throw_lease_over();
     return *_state;
   }
-  [[nodiscard]] Block& block() const { return _acquired ? *_acquired->block() : state().residency().block(); }
-  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept {
+  [[nodiscard]] detail::Block& block() const { return _acquired ? *_acquired->block() : state().residency().block(); }
+  [[nodiscard]] detail::StreamDependencies::Lease stream_lease() const noexcept {
     return _acquired ? _acquired->stream_lease() : 0;
   }
   /// Returns the leased memory for kernels. Throws like `ptr`.
@@ -189,65 +196,64 @@ class TypedLease {
   }
 
  protected:
-  TypedLease(ArrayState& state, LeaseOptions const& options, std::source_location const& where) {
+  TypedLease(detail::ArrayState& state, LeaseOptions const& options, std::source_location const& where) {
     if (!options.device && options.stream.is_default()) [[likely]] {
-      if constexpr (!std::is_const_v<T>) _id = ArrayLock::next_lock_id();
-      if (Acquisition::try_with_reference(state, mode, _id, _expected)) [[likely]] {
+      if constexpr (!std::is_const_v<T>) _id = detail::ArrayLock::next_lock_id();
+      if (detail::Acquisition::try_with_reference(state, mode, _id, _expected)) [[likely]] {
         _state = &state;
-        if (tracing()) trace(where);
+        if (detail::tracing()) trace(where);
         return;
       }
     }
-    adopt(acquire_lease(state, options.discard && !std::is_const_v<T> ? AccessMode::overwrite : mode, options), where);
+    bool const discards = options.discard && !std::is_const_v<T>;
+    adopt(detail::acquire_lease(state, discards ? detail::AccessMode::overwrite : mode, options), where);
   }
-  TypedLease(Acquisition&& acquired, std::source_location const& where) { adopt(std::move(acquired), where); }
+  TypedLease(detail::Acquisition&& acquired, std::source_location const& where) { adopt(std::move(acquired), where); }
 
  private:
-  static constexpr AccessMode mode = std::is_const_v<T> ? AccessMode::read : AccessMode::write;
+  static constexpr detail::AccessMode mode = std::is_const_v<T> ? detail::AccessMode::read : detail::AccessMode::write;
 
-  void adopt(Acquisition&& acquired, std::source_location const& where) {
-    ArrayState& state = acquired.state();
+  void adopt(detail::Acquisition&& acquired, std::source_location const& where) {
+    detail::ArrayState& state = acquired.state();
     _id = acquired.id();
-    _acquired = Acquisition::keep(std::move(acquired));
+    _acquired = detail::Acquisition::keep(std::move(acquired));
     state.retain();
     _state = &state;
-    if (tracing()) trace(where);
+    if (detail::tracing()) trace(where);
   }
-  void trace(std::source_location const& where) { _traced = trace_typed_lease(_state, where); }
+  void trace(std::source_location const& where) { _traced = detail::trace_typed_lease(_state, where); }
 
-  ArrayState* _state = nullptr;
+  detail::ArrayState* _state = nullptr;
   std::int64_t _id = -1;
-  LockWord::Expected _expected = 0;
+  detail::LockWord::Expected _expected = 0;
   void const* _traced = nullptr;
-  std::unique_ptr<Acquisition> _acquired;
+  std::unique_ptr<detail::Acquisition> _acquired;
 };
-
-}  // namespace detail
 
 /// A shared hold of an array for a scope: others may read it, none may change it. Throws `LockError` (a writer holds it
 /// longer than `options.timeout`; escaped views under "error"), `ValueError` (no such device), `Interrupted`,
 /// `CudaError`, `OutOfMemoryError`.
 template <class T, int ndim>
-class ReadLease : public detail::TypedLease<T const, ndim> {
+class ReadLease : public TypedLease<T const, ndim> {
  public:
   explicit ReadLease(MemArray<T, ndim> const& array, LeaseOptions const& options = {},
                      std::source_location const& where = std::source_location::current())
-      : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
+      : TypedLease<T const, ndim>(array.state(), options, where) {}
   ReadLease(detail::Acquisition&& acquired, std::source_location const& where)
-      : detail::TypedLease<T const, ndim>(std::move(acquired), where) {}
+      : TypedLease<T const, ndim>(std::move(acquired), where) {}
   /// Returns a read-only view; one that outlives the lease is an escaped view. Throws `LockError` if closed.
   [[nodiscard]] ConstBufferView view() const;
 };
 
 /// An exclusive hold of an array, otherwise like `ReadLease`. Its `lock_id()` admits kernels and element access.
 template <class T, int ndim>
-class WriteLease : public detail::TypedLease<T, ndim> {
+class WriteLease : public TypedLease<T, ndim> {
  public:
   explicit WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options = {},
                       std::source_location const& where = std::source_location::current())
-      : detail::TypedLease<T, ndim>(array.state(), options, where) {}
+      : TypedLease<T, ndim>(array.state(), options, where) {}
   WriteLease(detail::Acquisition&& acquired, std::source_location const& where)
-      : detail::TypedLease<T, ndim>(std::move(acquired), where) {}
+      : TypedLease<T, ndim>(std::move(acquired), where) {}
   /// Returns a writable view, otherwise like `ReadLease::view`.
   [[nodiscard]] BufferView view() const;
 };

@@ -112,10 +112,10 @@ StridedLayout layout_of(ArrayState const& state) {
 
 /// A C++ lease, typed as bytes: the dtype was checked before.
 template <class Byte>
-class ArgumentLease : public detail::TypedLease<Byte, 1> {
+class ArgumentLease : public TypedLease<Byte, 1> {
  public:
   explicit ArgumentLease(ArrayState& state)
-      : detail::TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
+      : TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
 };
 
 /// Fills in the argument, which then holds the open lease.

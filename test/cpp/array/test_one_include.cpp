@@ -214,6 +214,7 @@ using memarray::to_string;
 using memarray::transform_reduce;
 using memarray::transform_reduce_into;
 using memarray::trim;
+using memarray::TypedLease;
 using memarray::TypeError;
 using memarray::UnsupportedTypeError;
 using memarray::update;
