@@ -121,13 +121,9 @@ ViewCore ViewCore::broadcast_to(StridedLayout::Extents shape) const {
 
 ViewCore ViewCore::copy(char const* why) const { return converted(_dtype, why); }
 
-CopyDecision ViewCore::decide(Device where, bool takes_strides) const {
-  return decide_copy(device() == where, is_contiguous(), takes_strides);
-}
-
 ViewCore ViewCore::ensure_contiguous() const {
   check_open();
-  if (!copies(decide(device(), false))) return *this;
+  if (is_contiguous()) return *this;
   return converted(_dtype, "ensure_contiguous of a ");
 }
 
@@ -256,7 +252,7 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
   device = checked_device(device, "to_device");
   ViewCore const kept = *this;  // another thread may close the view during the copy
-  if (!copies(decide(device, true))) return stream && on_device() ? kept.in_stream(stream->get()) : kept;
+  if (device == this->device()) return stream && on_device() ? kept.in_stream(stream->get()) : kept;
   if (ViewCore shared = kept.without_copy(device, stream); shared.is_open()) return shared;
   DeviceMemoryPtr const memory = device.is_cpu() ? kept.block().uses()->memory_ptr() : DeviceMemory::of(device.id);
   StreamHandle const given = stream ? stream->get() : kept.on_device() ? kept.stream() : default_stream();

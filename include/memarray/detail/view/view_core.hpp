@@ -8,7 +8,6 @@
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/strided/strided_job.hpp>
 #include <memarray/detail/strided/strided_reduce.hpp>
-#include <memarray/detail/view/copy_decision.hpp>
 #include <memarray/detail/view/view_stream.hpp>
 #include <memarray/driver/stream_choice.hpp>
 #include <memarray/memory/memory_type.hpp>
@@ -127,7 +126,6 @@ class MEMARRAY_API ViewCore {
   ViewCore(BlockExport memory, ArrayState const& state, StreamDependencies::Lease stream_lease);
   /// Returns a view of this unified memory on `device`; closed if that needs a copy.
   [[nodiscard]] ViewCore without_copy(Device device, StreamChoice const* stream) const;
-  [[nodiscard]] CopyDecision decide(Device where, bool takes_strides) const;
   [[nodiscard]] ViewCore make_here(DType const& dtype, StridedLayout::Extents shape) const;
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
   [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
