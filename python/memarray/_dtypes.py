@@ -35,6 +35,16 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
     return described.name
 
 
+def any_dtype(dtype):
+    """Returns the `np.dtype` of anything that `np.dtype` takes. Raises TypeError if NumPy refuses it."""
+    import numpy as np
+
+    try:
+        return np.dtype(dtype)
+    except Exception:
+        raise TypeError(f"NumPy has no dtype {_core.shown(dtype)}") from None
+
+
 def native_dtype(dtype):
     """Returns the `np.dtype` of anything that `np.dtype` takes; None if NumPy refuses it. Raises TypeError for a
     foreign byte order."""

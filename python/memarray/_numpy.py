@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from . import _core
-from ._dtypes import brief, describe_dtype, native_dtype, numpy_dtype
+from ._dtypes import any_dtype, brief, describe_dtype, native_dtype, numpy_dtype
 
 
 def _dtype_for_numpy(array):
@@ -245,11 +245,12 @@ def lease_to_numpy(lease, dtype=None, copy=None):
 
 def convert(array, dtype, copy):
     """Applies the arguments of `__array__` to a NumPy array that shares the memory."""
-    if dtype is not None and np.dtype(dtype) != array.dtype:
+    wanted = array.dtype if dtype is None else any_dtype(dtype)
+    if wanted != array.dtype:
         if copy is False:
-            names = f"from {brief(array.dtype)} to {brief(np.dtype(dtype))}"
+            names = f"from {brief(array.dtype)} to {brief(wanted)}"
             raise ValueError(f"converting {names} needs a copy, and copy=False was requested")
-        return array.astype(dtype)
+        return array.astype(wanted)
     return array.copy() if copy else array
 
 

@@ -97,6 +97,8 @@ REFUSING = {
     "from_buffer(dtype)": lambda x: BufferView.from_buffer(bytes(8), x),
     "from_dlpack": lambda x: memarray.from_dlpack(x),
     "cast": lambda x: view().cast(x),
+    "__array__": lambda x: view().__array__(x),
+    "__array__ of an array": lambda x: array().__array__(x),
     "index": lambda x: view()[x],
     "axis": lambda x: view().sum(x),
     "keepdims": lambda x: view().sum(keepdims=x),

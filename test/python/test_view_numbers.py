@@ -153,6 +153,25 @@ def test_masks_and_integer_lists_are_refused_as_indices(key, view):
         lease[key]
 
 
+@pytest.mark.parametrize(
+    ("x", "key"),
+    [
+        (np.ones(()), True),
+        (np.ones(()), np.array(True)),
+        (np.ones(()), [0]),
+        (np.ones(3), (0, [0, 1])),
+        (np.ones(3), (True, 0)),
+    ],
+    ids=repr,
+)
+def test_masks_and_lists_beyond_the_rank_are_refused_in_the_same_words(x, key):
+    with pytest.raises(TypeError, match="indexed by integers, slices"):
+        BufferView.from_numpy(x)[key]
+    if x.ndim:  # arrays have a dimension
+        with leased(x) as lease, pytest.raises(TypeError, match="indexed by integers, slices"):
+            lease[key]
+
+
 def test_leases_are_indexed_like_their_views():
     x = np.arange(6, dtype="i4").reshape(2, 3) - 2
     with leased(x) as lease:

@@ -4,6 +4,7 @@
 #include "gil.hpp"
 #include "helpers.hpp"
 #include "import/memory_keep_alive.hpp"
+#include "import/plain_memory.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
@@ -94,8 +95,10 @@ bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DT
   dtype = holds_structs(buffer) ? dtype_of_structs(object, buffer) : dtype_of_format(buffer.format, buffer.itemsize);
   if (!dtype && PyErr_Occurred()) return false;
   if (!dtype) {
-    PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%.80s' of %zd bytes",
-                 buffer.format ? buffer.format : "B", buffer.itemsize);
+    std::string const name = numpy_dtype_shown(object);
+    PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%.80s' of %zd bytes%s%s%s",
+                 buffer.format ? buffer.format : "B", buffer.itemsize, name.empty() ? "" : " (", name.c_str(),
+                 name.empty() ? "" : ")");
     return false;
   }
   if (buffer.ndim < 0 || buffer.ndim > StridedLayout::max_ndim || (buffer.ndim > 0 && !buffer.shape)) {
@@ -127,7 +130,7 @@ class NewKeepAlive {
   [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
     Py_buffer& buffer = (*this)->buffer;
     // If the collector may clear the exporter, a memoryview holds the buffer. Clearing an exporter that is itself a
-    // memoryview is unsafe while we have its buffer.
+    // memoryview is unsafe while its buffer is exported.
     if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
       PyObject* const own = PyMemoryView_FromObject(object);
       if (!own) return false;
@@ -288,7 +291,7 @@ void drop_buffer(void* object) noexcept {
 bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   auto owned = std::make_unique<Py_buffer>();
   // Not PyBUF_WRITABLE, which exporters may refuse: they mark writable memory unasked.
-  if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
+  if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return explain_missing_buffer(object), false;
   Py_buffer const& buffer = *owned;
   detail::KeepAliveGuard keep_alive({owned.release(), &drop_buffer});
   detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
@@ -313,7 +316,8 @@ bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   if (!PyObject_CheckBuffer(object)) return false;
   if (!PyType_IS_GC(Py_TYPE(object))) return import_plain_buffer(object, dtype, view);
   NewKeepAlive keep_alive;
-  if (!keep_alive || !keep_alive.get_buffer(object, PyBUF_FULL_RO)) return false;
+  if (!keep_alive) return false;
+  if (!keep_alive.get_buffer(object, PyBUF_FULL_RO)) return explain_missing_buffer(object), false;
   Py_buffer const& buffer = keep_alive->buffer;
   detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
   if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;

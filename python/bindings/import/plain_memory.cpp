@@ -6,6 +6,7 @@
 #include "import/numpy_array.hpp"
 #include "lease/lease_type.hpp"
 #include "py_ref.hpp"
+#include "shown.hpp"
 #include "view/view_type.hpp"
 
 #include <cstring>
@@ -85,9 +86,12 @@ bool is_known(PyObject* object) {
          defines_exchange_api(object);
 }
 
+bool is_numpy(PyObject* object) {
+  return is_instance(Py_TYPE(object), "numpy.generic") || is_instance(Py_TYPE(object), "numpy.ndarray");
+}
+
 bool check_elements(PyObject* object) {
-  bool const is_scalar = is_instance(Py_TYPE(object), "numpy.generic");
-  if (!is_scalar && !is_instance(Py_TYPE(object), "numpy.ndarray")) return true;
+  if (!is_numpy(object)) return true;
   // NumPy's bytes scalars are also Python bytes.
   if (PyBytes_Check(object)) return true;
   PyRef const dtype = attribute(object, "dtype");
@@ -125,6 +129,20 @@ bool is_instance(PyTypeObject* type, char const* name) {
     if (std::strcmp(base->tp_name, name) == 0) return true;
   }
   return false;
+}
+
+std::string numpy_dtype_shown(PyObject* object) {
+  if (!is_numpy(object)) return {};
+  PyRef const dtype = attribute(object, "dtype");
+  if (dtype) return shown(dtype.get());
+  PyErr_Clear();
+  return {};
+}
+
+void explain_missing_buffer(PyObject* object) {
+  if (!is_numpy(object) || !clear_ordinary_error()) return;
+  PyErr_Format(PyExc_BufferError, "NumPy exports no buffer of %s: take np.atleast_1d(x).view('uint8')",
+               numpy_dtype_shown(object).c_str());
 }
 
 bool check_unannotated(PyObject* object) {

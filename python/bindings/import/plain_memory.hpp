@@ -2,6 +2,8 @@
 
 #include <Python.h>
 
+#include <string>
+
 namespace memarray::python {
 
 bool init_plain_memory();
@@ -11,6 +13,11 @@ bool init_plain_memory();
 bool check_unannotated(PyObject* object);
 /// Like `check_unannotated`; also refuses NumPy's text, dates and objects.
 bool check_plain(PyObject* object);
+
+/// Returns a dtype in words if the object is a NumPy array or scalar, else an empty text. Raises nothing.
+std::string numpy_dtype_shown(PyObject* object);
+/// Replaces NumPy's refusal to export a buffer, as of dates in records, by a `BufferError` that names the dtype.
+void explain_missing_buffer(PyObject* object);
 
 /// True if the type or a base is named `name`.
 bool is_instance(PyTypeObject* type, char const* name);

@@ -161,7 +161,7 @@ PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
     if (!check_plain(object)) return nullptr;
     bool imported = import_buffer(object, dtype, core);
     // NumPy has no buffer for records with dates, or with fields in another order. Its interface names the field.
-    if (!imported && !dtype && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_ValueError) &&
+    if (!imported && !dtype && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_BufferError) &&
         is_instance(Py_TYPE(object), "numpy.ndarray")) {
       PyErr_Clear();
       imported = import_array_interface(object, core);
@@ -199,8 +199,7 @@ DType const* read_dtype(PyObject* object) {
   PyRef const description = PyRef::steal(call_helper("memarray._numpy", "shipped_dtype_name", object));
   if (!description) return nullptr;
   DType const* const dtype = dtype_described(description.get());
-  if (!dtype && PyErr_ExceptionMatches(PyExc_BufferError) && PyUnicode_Check(description.get()))
-    set_unknown_dtype(object);
+  if (!dtype && PyErr_ExceptionMatches(PyExc_BufferError)) set_unknown_dtype(object);
   return dtype;
 }
 

@@ -38,6 +38,8 @@ class Indexing {
       return false;
     }
     if (indexed > _ndim) {
+      for (Py_ssize_t i = 0; i < count; ++i)
+        if (!check_kind(parts[i])) return false;
       PyErr_Format(PyExc_IndexError, "a view of %d dimensions is indexed by %d", _ndim, indexed);
       return false;
     }
@@ -61,18 +63,25 @@ class Indexing {
       Py_ssize_t step = 0;
       if (PySlice_Unpack(part, &start, &stop, &step) < 0) return false;
       offset += layout.slice(_dimension++, {start, stop, step});
-    } else if (PyLong_CheckExact(part) || is_scalar_index(part)) {
+    } else {
+      if (!check_kind(part)) return false;
       Py_ssize_t const index = PyNumber_AsSsize_t(part, PyExc_IndexError);
       if (index == -1 && PyErr_Occurred()) return false;
       offset += layout.select(_dimension, index);
-    } else {
-      if (PyErr_Occurred()) return false;
+    }
+    return true;
+  }
+
+  /// Raises `TypeError` for masks, arrays of integers and others.
+  static bool check_kind(PyObject* part) {
+    if (part == Py_Ellipsis || part == Py_None || PySlice_Check(part) || PyLong_CheckExact(part) ||
+        is_scalar_index(part))
+      return true;
+    if (!PyErr_Occurred())
       PyErr_Format(PyExc_TypeError,
                    "a view is indexed by integers, slices, '...' and None, not by %s: np.asarray(view) takes the rest",
                    shown(part).c_str());
-      return false;
-    }
-    return true;
+    return false;
   }
 
   /// True for integers, but not for bools, arrays with dimensions or array scalars that refuse `__index__`. Other
