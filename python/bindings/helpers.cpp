@@ -121,4 +121,17 @@ bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
   return read_integers(object, shape_names, shape);
 }
 
+bool read_escaped_views(PyObject* object, EscapedViews& policy) {
+  bool const is_text = object && PyUnicode_Check(object);
+  if (is_text)
+    for (EscapedViews const each : {EscapedViews::snapshot, EscapedViews::error, EscapedViews::alias})
+      if (PyUnicode_CompareWithASCIIString(object, to_string(each).data()) == 0) {
+        policy = each;
+        return true;
+      }
+  PyErr_Format(is_text ? PyExc_ValueError : PyExc_TypeError, "escaped_views is 'snapshot', 'error' or 'alias', not %s",
+               object ? shown(object).c_str() : "deleted");
+  return false;
+}
+
 }  // namespace memarray::python

@@ -2,6 +2,8 @@
 
 #include "py_ref.hpp"
 
+#include <memarray/base/options.hpp>
+
 #include <Python.h>
 
 #include <cstdint>
@@ -38,5 +40,7 @@ bool read_integers(PyObject* object, IntegersNamed const& names, std::vector<std
 inline constexpr IntegersNamed shape_names{"a shape is", "the shape", "extent", "[2, 4, 7]"};
 /// Like `read_integers`, for a shape.
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
+/// Reads a policy by its name. Raises `TypeError` or `ValueError` for others, and for null (a deleted attribute).
+bool read_escaped_views(PyObject* object, EscapedViews& policy);
 
 }  // namespace memarray::python

@@ -161,8 +161,11 @@ void add_functions(py::module_& m) {
     if (host_memory_statistics().kept_bytes > bytes) trim(bytes);
   });
   m.def("get_escaped_views", [] { return std::string(to_string(options().escaped_views.load())); });
-  m.def("set_escaped_views",
-        [](std::string const& word) { options().escaped_views.store(escaped_views_from_string(word)); });
+  m.def("set_escaped_views", [](py::object const& word) {
+    EscapedViews policy{};
+    if (!read_escaped_views(word.ptr(), policy)) throw py::error_already_set();
+    options().escaped_views.store(policy);
+  });
   m.def("get_trace_leases", [] { return options().trace_leases.load(); });
   m.def("set_trace_leases", [](bool on) { options().trace_leases.store(on); });
   m.def("get_trace_resources", [] { return traces_resources(); });

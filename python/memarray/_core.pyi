@@ -451,7 +451,7 @@ class Instance:
         self,
         cls: type[Any],
         shape: Sequence[SupportsIndex],
-        device_id: int,
+        device_id: SupportsIndex,
         uninitialized: bool,
         memory_type: int = 0,
         /,

@@ -20,12 +20,6 @@ def new_array(
     """Implements `MemArray.__new__` for `cls`, without calling the constructor of a subclass."""
     extents = shape_of(shape)
     instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
-    if not _core.is_integer(device_id):
-        raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
-    device_id = device_id.__index__()
-    if not 0 <= device_id < 2**31:
-        above = ", and none is above 2147483647" if device_id > 0 else ""
-        raise ValueError(f"device_id is {_core.shown(device_id)}; device ids start at 0{above}")
     if not isinstance(uninitialized, bool):
         raise TypeError(f"uninitialized must be True or False, not {_core.shown(uninitialized)}")
     if memory_type == "normal":

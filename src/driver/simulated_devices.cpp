@@ -21,8 +21,9 @@ using simulated::Visible;
 namespace {
 
 void check_count(int nth, int times) {
-  if (nth < 1) throw ValueError("nth counts from 1");
-  if (times < 1 && times != SimulatedDevices::always) throw ValueError("times must be at least 1");
+  if (nth < 1) throw ValueError("nth counts from 1; it is " + std::to_string(nth));
+  if (times < 1 && times != SimulatedDevices::always)
+    throw ValueError("times must be at least 1; it is " + std::to_string(times));
 }
 
 // Must not run in forked children, which lack the session's threads.
@@ -90,7 +91,7 @@ void SimulatedDevices::drop(std::string_view function, int nth, int times) {
 
 void SimulatedDevices::delay(std::chrono::nanoseconds each) {
   Hidden const hidden;
-  if (each.count() < 0) throw ValueError("a delay cannot be negative");
+  if (each.count() < 0) throw ValueError("a delay cannot be negative; it is " + std::to_string(each.count()) + " ns");
   _session->set_delay(each);
 }
 

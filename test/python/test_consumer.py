@@ -3,7 +3,7 @@
 import memarray
 import numpy as np
 import pytest
-from dlpack_structs import name_of
+from dlpack_structs import name_of, struct_of
 from dtype_values import assert_same_values
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, simulated_devices
@@ -62,6 +62,20 @@ def test_consumer_accepts_only_c_order_numpy_arrays():
         Consumer().take(np.arange(6.0).reshape(2, 3).T)
     with pytest.raises(BufferError, match="C order"):
         Consumer().take(np.arange(6.0)[::2])
+
+
+def test_refusals_of_a_consumer_name_what_they_got():
+    with pytest.raises(BufferError, match="dimension 1 must have a stride of 1; it has 3"):
+        Consumer().take(np.arange(6.0).reshape(2, 3).T)
+    vectors = np.arange(3.0).__dlpack__()
+    struct_of(vectors).tensor.dtype.lanes = 4
+    producer = Producer(np.arange(3.0))
+    with pytest.raises(BufferError, match="type code 2 with 64 bits and 4 lanes"):
+        Consumer().take(type("Vectors", (Producer,), {"__dlpack__": lambda self, **_: vectors})(np.arange(3.0)))
+    Consumer().take(producer)
+    used = producer.capsule
+    with pytest.raises(ValueError, match='got <capsule object "used_dltensor'):
+        Consumer().take(type("Used", (Producer,), {"__dlpack__": lambda self, **_: used})(np.arange(3.0)))
 
 
 class Producer:

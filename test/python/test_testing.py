@@ -62,8 +62,17 @@ def test_injected_faults_are_counted(simulated_devices):
             call("cuNothing")
     with pytest.raises(ValueError):
         simulated_devices.drop("cuEventCreate")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="0 to 3600 seconds, not -1"):
         simulated_devices.delay(-1)
+    for call in (simulated_devices.fail, simulated_devices.drop):
+        with pytest.raises(ValueError, match="nth counts from 1; it is 0"):
+            call("cuEventRecord", 0)
+
+
+@pytest.mark.parametrize(("given", "words"), [({"count": 0}, "it is 0"), ({"memory": 511}, "it is 511")])
+def test_unusable_simulated_devices_are_refused(given, words):
+    with pytest.raises(ValueError, match=words), simulated_devices(**given):
+        pass
 
 
 def test_dropped_driver_call_returns_success(simulated_devices):

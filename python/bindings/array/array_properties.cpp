@@ -2,6 +2,7 @@
 #include "array/shared_bytes.hpp"
 #include "array/struct_dtype.hpp"
 #include "export/buffer.hpp"
+#include "helpers.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
 
@@ -57,19 +58,10 @@ PyObject* get_escaped_views(PyObject* self, void*) {
 }
 
 int set_escaped_views(PyObject* self, PyObject* value, void*) {
-  if (!value || !PyUnicode_Check(value)) {
-    PyErr_SetString(PyExc_TypeError, "escaped_views is 'snapshot', 'error' or 'alias'");
-    return -1;
-  }
-  Py_ssize_t length = 0;
-  char const* const word = PyUnicode_AsUTF8AndSize(value, &length);
-  if (!word) return -1;
-  if (length > longest_word) {
-    PyErr_Format(PyExc_ValueError, "escaped_views is 'snapshot', 'error' or 'alias', not %s", shown(value).c_str());
-    return -1;
-  }
+  EscapedViews policy{};
+  if (!read_escaped_views(value, policy)) return -1;
   return guarded([&] {
-    state_of(self).set_escaped_views(escaped_views_from_string({word, static_cast<std::size_t>(length)}));
+    state_of(self).set_escaped_views(policy);
     return 0;
   });
 }

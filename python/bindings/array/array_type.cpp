@@ -349,7 +349,7 @@ PyObject* wrap_state(ArrayStatePtr state) {
     PyRef const package = PyRef::steal(PyImport_ImportModule("memarray"));
     if (!package) return nullptr;
     if (!array_class) {
-      PyErr_SetString(PyExc_ImportError, "memarray is being imported still: it cannot make arrays yet");
+      PyErr_SetString(PyExc_ImportError, "memarray is still being imported: create arrays after `import memarray`");
       return nullptr;
     }
   }

@@ -2,6 +2,7 @@
 #include "array/shared_bytes.hpp"
 #include "array/struct_dtype.hpp"
 #include "helpers.hpp"
+#include "lease/lease_type.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
@@ -50,11 +51,13 @@ detail::ArrayStatePtr make_state(DType const& dtype, std::vector<std::int64_t> c
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   PyTypeObject* type = nullptr;
   PyObject* shape_object = nullptr;
+  PyObject* device = nullptr;
   int device_id = 0;
   int uninitialized = 0;
   int memory_type = 0;
-  if (!PyArg_ParseTuple(args, "O!Oip|i", &PyType_Type, &type, &shape_object, &device_id, &uninitialized, &memory_type))
+  if (!PyArg_ParseTuple(args, "O!OOp|i", &PyType_Type, &type, &shape_object, &device, &uninitialized, &memory_type))
     return nullptr;
+  if (!read_device_id(device, device_id)) return nullptr;
   if (memory_type < 0 || memory_type > static_cast<int>(MemoryType::device))
     return PyErr_Format(PyExc_ValueError, "%d is not a memory type", memory_type);
   return guarded([&]() -> PyObject* {

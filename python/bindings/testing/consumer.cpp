@@ -6,6 +6,7 @@
 #include "cuda/handle_types.hpp"
 #include "export/capsule_names.hpp"
 #include "lease/lease_type.hpp"
+#include "shown.hpp"
 #include "testing/consumer_backlog.hpp"
 
 #include <dlpack/dlpack.h>
@@ -98,7 +99,9 @@ DType const& dtype_of_tensor(DLTensor const& tensor) {
   for (DType const& dtype : shipped_dtypes())
     if (dtype.dl.code == tensor.dtype.code && dtype.dl.bits == tensor.dtype.bits && tensor.dtype.lanes == 1)
       return dtype;
-  throw BufferError("this consumer does not know the dtype of the tensor");
+  throw BufferError("a Consumer takes memarray's dtypes; the tensor has the DLPack type code " +
+                    std::to_string(tensor.dtype.code) + " with " + std::to_string(tensor.dtype.bits) + " bits and " +
+                    std::to_string(tensor.dtype.lanes) + " lanes");
 }
 
 class ConsumerTensor {
@@ -239,12 +242,15 @@ class ConsumerTensor {
     if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensorVersioned>::offered))
       return own<DLManagedTensorVersioned>(capsule);
     if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensor>::offered)) return own<DLManagedTensor>(capsule);
-    throw ValueError("expected an unused DLPack capsule");
+    throw ValueError("expected an unused DLPack capsule; got " + shown(capsule));
   }
 
   void examine(py::object const& stream) {
-    if (_is_versioned && static_cast<DLManagedTensorVersioned*>(_managed.load())->version.major != DLPACK_MAJOR_VERSION)
-      throw BufferError("this consumer does not know the tensor's version of DLPack");
+    if (_is_versioned)
+      if (auto const version = static_cast<DLManagedTensorVersioned*>(_managed.load())->version.major;
+          version != DLPACK_MAJOR_VERSION)
+        throw BufferError("a Consumer knows DLPack " + std::to_string(DLPACK_MAJOR_VERSION) +
+                          "; the tensor has DLPack " + std::to_string(version));
     DLTensor const& tensor = _is_versioned ? static_cast<DLManagedTensorVersioned*>(_managed.load())->dl_tensor
                                            : static_cast<DLManagedTensor*>(_managed.load())->dl_tensor;
     _dtype = &dtype_of_tensor(tensor);
@@ -254,13 +260,17 @@ class ConsumerTensor {
     std::int64_t dense = 1;
     for (std::size_t d = _shape.size(); d-- > 0; dense *= _shape[d])
       if (tensor.strides && _shape[d] > 1 && tensor.strides[d] != dense)
-        throw BufferError("this consumer takes tensors in C order");
+        throw BufferError("a Consumer takes tensors in C order, so dimension " + std::to_string(d) +
+                          " must have a stride of " + std::to_string(dense) + "; it has " +
+                          std::to_string(tensor.strides[d]) + ": pass a copy");
     _bytes = static_cast<std::size_t>(dense) * _dtype->itemsize;
     if (_device.device_type == kDLCPU || _device.device_type == kDLCUDAHost) return;
+    Device const device{_device.device_type, _device.device_id};
     if (_device.device_type != kDLCUDA && _device.device_type != kDLCUDAManaged && _device.device_type != kDLExtDev)
-      throw BufferError("this consumer knows the host and CUDA devices");
+      throw BufferError("a Consumer knows the host and CUDA devices; the tensor is on " + to_string(device));
     if (_device.device_type == kDLExtDev && !(driver() && driver()->is_simulated()))
-      throw BufferError("this consumer knows an extension device only while it is simulated");
+      throw BufferError("a Consumer knows an extension device only while it is simulated; the tensor is on " +
+                        to_string(device));
     StreamChoice choice;
     if (!read_stream(stream.ptr(), choice)) throw py::error_already_set();
     ContextHandle const context = get_primary_context(_device.device_id);

@@ -47,7 +47,7 @@ class DevicesBlock : public ZeroedMemory {
   }
 
  private:
-  /// Ends delays first: the end of the interpreter must not wait for delayed work of a block that was never left.
+  /// A deleter that ends delays first: the end of the interpreter must not wait for a block that was never left.
   struct DropWithoutDelay {
     void operator()(SimulatedDevices* devices) const {
       devices->delay({});
@@ -86,7 +86,8 @@ void leave(DevicesBlock const& self, py::object const& type, py::handle, py::han
 }
 
 void delay(DevicesBlock const& self, Parameter<double> seconds) {
-  if (!(seconds >= 0 && seconds <= 3600)) throw ValueError("delay takes 0 to 3600 seconds");
+  if (!(seconds >= 0 && seconds <= 3600))
+    throw ValueError("delay takes 0 to 3600 seconds, not " + std::to_string(seconds.value));
   self.get().delay(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
 }
 

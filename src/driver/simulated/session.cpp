@@ -18,8 +18,10 @@ std::string made_at(std::string const& site) { return site.empty() ? "" : ", mad
 }  // namespace
 
 std::shared_ptr<Session> Session::make(testing::SimulatedOptions const& options) {
-  if (options.count < 1) throw ValueError("simulated devices: count must be at least 1");
-  if (options.memory < granularity) throw ValueError("simulated devices: memory must be at least 512 bytes");
+  if (options.count < 1)
+    throw ValueError("simulated devices: count must be at least 1; it is " + std::to_string(options.count));
+  if (options.memory < granularity)
+    throw ValueError("simulated devices: memory must be at least 512 bytes; it is " + std::to_string(options.memory));
   std::shared_ptr<Session> session(new Session(options, next_session_number()));
   session->_self = session;
   add_session(session);
