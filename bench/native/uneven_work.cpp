@@ -21,7 +21,7 @@ double sines(std::int64_t index, std::int64_t count) {
   return sum;
 }
 
-/// The first index is cheap, so its time predicts nothing.
+/// Work whose first index is cheap, so that its time predicts nothing.
 struct CheapFirst {
   static constexpr char const* name = "64 indices of 20,000 sines, the first of one";
   static constexpr std::int64_t size = 64;
@@ -47,6 +47,12 @@ struct Loops {
     memarray::for_each_index(
         {Work::size}, stream, [](std::int64_t i, auto a) { a[{i}] = sines(i, Work::count(i)); }, overwrite(array));
   }
+  void reduced() {
+    auto const sum = memarray::transform_reduce(
+        {Work::size}, stream, 0.0, memarray::plus{},
+        [](std::int64_t i, auto a) { return a[{i}] = sines(i, Work::count(i)); }, overwrite(array));
+    if (std::isnan(sum)) std::exit(1);
+  }
   void plain() {
     for (std::int64_t i = 0; i < Work::size; ++i) data[i] = sines(i, Work::count(i));
   }
@@ -69,7 +75,7 @@ struct Loops {
   }
 };
 
-/// Ends the program unless a loop stores what a plain one does.
+/// Ends the program unless a loop stores the results of a plain one.
 template <class Work>
 void check(Loops<Work>& loops, void (Loops<Work>::*run)(), char const* name) {
   std::fill_n(loops.data, Work::size, -1.0);
@@ -86,6 +92,7 @@ void measure(Costs& costs, int threads, int rounds) {
   Loops<Work> loops(threads);
   std::vector<std::pair<char const*, void (Loops<Work>::*)()>> ways = {
       {"memarray", &Loops<Work>::ours},
+      {"transform_reduce of memarray", &Loops<Work>::reduced},
       {"plain loop, one thread", &Loops<Work>::plain},
 #ifdef _OPENMP
       {"OpenMP, schedule(dynamic)", &Loops<Work>::openmp_dynamic},

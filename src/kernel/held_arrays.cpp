@@ -29,24 +29,9 @@ namespace {
                    ", .grain = " + std::to_string(sharing.grain) + "}: both are positive, or 0 to leave the choice");
 }
 
-[[noreturn]] MEMARRAY_COLD void throw_hold_under_id(KernelHold const& hold) {
-  throw LockError("hold takes no lock id, because it may outlast the write lease: close the lease of " +
-                  hold.describe() + " first");
-}
-
 Use use_of(KernelHold const& hold) noexcept { return hold.mode() == AccessMode::read ? Use::read : Use::write; }
 
 }  // namespace
-
-Device KernelHold::device() const {
-  if (!_view) return _state->residency().device();
-  return _view->on_device() ? _view->device() : Device{};
-}
-
-void KernelHold::copy_for_launches() {
-  if (_lock_id >= 0) throw_hold_under_id(*this);
-  copy_all();
-}
 
 HeldArrays::HeldArrays(std::span<KernelHold> holds, StreamOrLaunch const& on, Extent extent)
     : _holds(holds), _sharing(on.sharing) {

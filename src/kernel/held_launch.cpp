@@ -62,27 +62,50 @@ struct EmulatedStart {
 
 class Values {
  public:
-  Values(ReduceCode const& code, std::int64_t count)
-      : _alignment(std::align_val_t{code.value_alignment}),
-        _memory(::operator new(static_cast<std::size_t>(count) * code.value_size, _alignment)) {}
+  Values(ReduceCode const& code, std::int64_t count) : _alignment(std::align_val_t{code.value_alignment}) {
+    std::size_t const bytes = static_cast<std::size_t>(count) * code.value_size;
+    if (bytes <= sizeof(_few) && code.value_alignment <= alignof(std::max_align_t)) return;
+    _memory = static_cast<std::byte*>(::operator new(bytes, _alignment));
+  }
   Values(Values const&) = delete;
   Values& operator=(Values const&) = delete;
-  ~Values() { ::operator delete(_memory, _alignment); }
+  ~Values() {
+    if (_memory != _few) ::operator delete(_memory, _alignment);
+  }
 
-  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(_memory); }
+  [[nodiscard]] std::byte* data() const noexcept { return _memory; }
 
  private:
   std::align_val_t _alignment;
-  void* _memory;
+  alignas(std::max_align_t) std::byte _few[256];
+  std::byte* _memory = _few;
 };
 
-std::int64_t pieces_of(std::int64_t size) noexcept { return (size + reduce_piece - 1) / reduce_piece; }
+// The pieces of a reduction. They depend on its size alone, so that its result does not depend on the threads. A small
+// one has up to 16 pieces: a few costly positions are worth sharing.
+struct Pieces {
+  explicit Pieces(std::int64_t positions) noexcept : size(positions) {
+    constexpr std::int64_t most_positions = 4096;
+    constexpr std::int64_t most_lanes = 16;
+    length = std::max<std::int64_t>(1, ceil_divided(size, 16));
+    if (length > most_lanes) length = std::min(most_positions, ceil_divided(length, most_lanes) * most_lanes);
+    count = ceil_divided(size, length);
+  }
 
-void run_piece(ReduceCode const& code, void const* kernel, std::int64_t size, std::int64_t piece, std::byte* values) {
-  std::int64_t const begin = piece * reduce_piece;
-  code.run(kernel, begin, std::min(size, begin + reduce_piece),
-           values + static_cast<std::size_t>(piece) * code.value_size);
-}
+  void run(ReduceCode const& code, void const* kernel, std::int64_t piece, std::byte* values) const {
+    std::int64_t const begin = piece * length;
+    code.run(kernel, begin, std::min(size, begin + length), values + static_cast<std::size_t>(piece) * code.value_size);
+  }
+
+  std::int64_t size;
+  std::int64_t length;
+  std::int64_t count;
+
+ private:
+  static std::int64_t ceil_divided(std::int64_t value, std::int64_t by) noexcept {
+    return value / by + (value % by != 0 ? 1 : 0);
+  }
+};
 
 }  // namespace
 
@@ -248,19 +271,19 @@ void HeldLaunch::reduce(ReduceCode const& code, void const* kernel, void* result
 
 void HeldLaunch::reduce_into(ReduceCode const& code, void const* kernel, void* result) {
   begin();
-  std::int64_t const pieces = pieces_of(_size);
+  Pieces const pieces(_size);
   if (where() == ExecutionSpace::host) {
-    Values const values(code, pieces);
-    run_on_threads(pieces, reduce_piece, [&](std::int64_t first, std::int64_t last) {
-      for (; first < last; ++first) run_piece(code, kernel, _size, first, values.data());
+    Values const values(code, pieces.count);
+    run_on_threads(pieces.count, pieces.length, [&](std::int64_t first, std::int64_t last) {
+      for (; first < last; ++first) pieces.run(code, kernel, first, values.data());
     });
-    return code.combine(kernel, values.data(), pieces, result);
+    return code.combine(kernel, values.data(), pieces.count, result);
   }
   std::shared_ptr<void> const own(code.copy(kernel), code.destroy);
-  submit([&code, own, result, pieces, size = _size] {
-    Values const values(code, pieces);
-    for (std::int64_t piece = 0; piece < pieces; ++piece) run_piece(code, own.get(), size, piece, values.data());
-    code.combine(own.get(), values.data(), pieces, result);
+  submit([&code, own, result, pieces] {
+    Values const values(code, pieces.count);
+    for (std::int64_t piece = 0; piece < pieces.count; ++piece) pieces.run(code, own.get(), piece, values.data());
+    code.combine(own.get(), values.data(), pieces.count, result);
   });
 }
 

@@ -10,6 +10,7 @@ ELEMENT_FIRST = "the functor takes a reference to an element, then the indices"
 NAME_ARRAYS = "name the arrays: read(a), write(b), overwrite(c), update(d)"
 BY_REFERENCE = "the functor takes an element of an update array by reference: double& x"
 ONE_INDEX = "the index of a one-dimensional functor is an integer of 64 bits, or of 32: std::int64_t i"
+ORDER = "a functor goes before the arrays, and in a reduction an initial value before the operation"
 CUTS = "the values are floating-point numbers, and the result is an integer: give an initial value such as 0.0"
 RANGE_RANKS = "the begin and the end of a range have the same rank"
 LIST_RANK = "a list names one integer for each dimension of the array"
@@ -133,6 +134,8 @@ CASES = {
         "transform_reduce(shape, 0.0, plus(), [](auto i, auto x) { return x[i]; }, read(a));",
         NOT_A_STREAM.format("double]"),
     ),
+    "no_initial_value": ("transform_reduce(shape, s, plus(), [](auto i, auto x) { return x[i]; }, read(a));", ORDER),
+    "no_functor": ("for_each_index(shape, s, update(a));", ORDER),
     "no_stream_to_reduce": ("reduce(a, 0.0, plus());", "StreamIsMissing memarray::compiled_by_host::reduce("),
     "no_stream_to_sum": ("sum(a);", "StreamIsMissing memarray::sum("),
     "null_stream_to_sum": ("sum(a, nullptr);", NOT_A_STREAM.format("std::nullptr_t]")),
@@ -252,6 +255,7 @@ CASES = {
     ),
     "conditions_of_floats": ("reduce(a, s, false, logical_or());", COMPILES),
     "initial_value_of_a_scan": ("exclusive_scan(a, b, s, 3);", COMPILES),
+    "fraction_in_an_integer_scan": ("MemArray<int, 1> c({3}), d({3}); exclusive_scan(c, d, s, 0.9);", CUTS),
     "element_by_const_reference": ("for_each_index(line, s, [](double const& x, std::int64_t i) {});", COMPILES),
     "keys_of_16_bits": ("MemArray<float16, 1> keys({3}); sort_by_key(keys, a, s);", COMPILES),
     "scan_from_integer": ("exclusive_scan(a, floats, s, 3, plus()); inclusive_scan(a, b, s, plus());", COMPILES),

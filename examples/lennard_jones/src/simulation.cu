@@ -83,11 +83,9 @@ void Simulation::finish_step() {
 void Simulation::compute_forces() {
   come_back();
   sort_into_cells();
-  // Each particle's iteration sets all three components: a full write, which only the lease can declare.
-  memarray::WriteLease all_forces(forces, memarray::LeaseOptions{.discard = true});
+  // Each particle's iteration sets a row of `forces`.
   for_each_index(_order.get_shape(), _stream, PairForces{_grid, _potential}, read(_sorted), read(_order),
-                 read(_first_slot), read(density), write(forces, all_forces.lock_id()), overwrite(energies),
-                 overwrite(virials));
+                 read(_first_slot), read(density), overwrite(forces), overwrite(energies), overwrite(virials));
 }
 
 void Simulation::sort_into_cells() {

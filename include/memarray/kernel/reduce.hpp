@@ -3,6 +3,7 @@
 #include <memarray/array/access.hpp>
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/config.hpp>
+#include <memarray/detail/kernel/initial_value.hpp>
 #include <memarray/detail/kernel/kernel_launch.hpp>
 #include <memarray/detail/launch/reduce_kernel.hpp>
 #include <memarray/kernel/launch.hpp>
@@ -38,7 +39,7 @@ inline constexpr bool adds_on_devices = true;
 template <class T>
 inline constexpr bool adds_on_devices<std::complex<T>> = false;
 
-/// Reduces a kernel's results to host memory, and waits; without `waits`, to memory where the arrays are.
+/// A reduction of a kernel's results to host memory, which waits; without `waits`, to memory where the arrays are.
 template <class T, class Op, bool waits = true>
 struct RunReduction {
   T init;
@@ -67,7 +68,7 @@ struct RunReduction {
   }
 };
 
-/// Reduces to an array that is held with the others.
+/// A reduction to an array that is held with the others.
 template <class T, class Op, class Result>
 struct RunReductionInto {
   T init;
@@ -109,20 +110,6 @@ void reduce_whole(StreamOrLaunch const& on, T const& init, Op const& op, F const
                   Access const&... accesses) {
   launch_whole(on, f, RunReduction<T, Op>{init, op, result}, box, accesses...);
 }
-
-/// The type in which `reduce` combines elements of type T: that of the initial value, or for integers a type that has
-/// all values of the elements. A literal 0 is an `int`.
-template <class T, class Value>
-struct ReducedType {
-  using type = Value;
-};
-template <std::integral T, std::integral Value>
-  requires(!std::is_same_v<Value, bool> && std::numeric_limits<T>::digits > std::numeric_limits<Value>::digits)
-struct ReducedType<T, Value> {
-  using type = std::common_type_t<T, Value>;
-};
-template <class T, class Value>
-using Reduced = typename ReducedType<T, Value>::type;
 
 // Functors for `reduce_whole`.
 template <class To>
@@ -200,7 +187,7 @@ struct Located {
   T value;
   std::int64_t position;
 };
-/// Chooses the first NaN, else the first extreme of `Op`.
+/// The choice of the first NaN, else the first extreme of `Op`.
 template <class Op>
 struct ChooseLocated {
   template <class T>
@@ -247,9 +234,9 @@ inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 /// `op` are converted to T, the type of `init`: for sums in 64 bits give `std::int64_t{0}`. Blocks until the value is
 /// there; otherwise like `for_each_index`.
 ///
-/// `op` must be associative and commutative, T trivially copyable. On the host the order is fixed (pieces of 4,096
-/// positions, rows, lanes), so results do not depend on the number of threads. On one device, every run gives the same
-/// result (CUB).
+/// `op` must be associative and commutative, T trivially copyable. On the host the order is fixed (pieces of at most
+/// 4,096 positions, rows, lanes), so results do not depend on the number of threads. On one device, every run gives the
+/// same result (CUB).
 template <std::size_t ndim, class T, class Op, class F, class... Access>
 [[nodiscard]] T transform_reduce(std::array<std::int64_t, ndim> const& shape, StreamOrLaunch const& on, T init, Op op,
                                  F f, Access const&... accesses) {
@@ -289,7 +276,8 @@ void transform_reduce_into(MemArray<T, rank>& result, Range<ndim> const& range, 
 
 /// Combines `init` and all elements with `op`, like `transform_reduce`, in the type of `init`. If that is an integer
 /// without all values of the elements, such as the `int` of a literal 0, their common type is used. `lock_id`: that of
-/// the caller's write lease, or −1.
+/// the caller's write lease, or −1. Throws like `transform_reduce`, also `ValueError` (`init` is negative, the common
+/// type unsigned).
 template <class T, int ndim, class Init, class Op>
 [[nodiscard]] detail::Reduced<T, Init> reduce(MemArray<T, ndim> const& array, StreamOrLaunch const& on, Init init,
                                               Op op, std::int64_t lock_id = -1) {
@@ -298,7 +286,7 @@ template <class T, int ndim, class Init, class Op>
   static_assert(detail::check_conversion<T, Value, MemArray<T, ndim>>());
   static_assert(!(std::signed_integral<T> && std::unsigned_integral<Value> && !std::is_same_v<Value, bool>),
                 "the elements are signed, and the result is unsigned: give an initial value such as std::int64_t{0}");
-  auto const first = static_cast<Value>(init);
+  auto const first = detail::initial_value<Value>(init);
   Value result = first;
   detail::LaunchBox<ndim> box{};
   detail::reduce_whole(on, first, op, detail::ConvertTo<Value>(), &result, box, read(array, lock_id));

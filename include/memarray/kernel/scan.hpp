@@ -106,7 +106,8 @@ void inclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, S
 }
 
 /// Like `inclusive_scan`, but combines `init` and the elements before each, and returns `init` combined with all:
-/// counts become offsets and a total. On a device, blocks until the total is there.
+/// counts become offsets and a total. On a device, blocks until the total is there. Throws also `ValueError` (R does
+/// not have the integer `init`).
 template <class T, class R, int ndim, class Op = plus>
 R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLaunch const& on,
                  std::type_identity_t<R> init, Op op = Op()) {
@@ -131,7 +132,8 @@ void inclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, O
 template <class T, int ndim, detail::NamesStream On, class Init, class Op = plus>
   requires std::is_convertible_v<Init, T>
 T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, On const& on, Init init, Op op = Op()) {
-  return memarray::exclusive_scan(array, result, StreamOrLaunch(on), static_cast<T>(init), std::move(op));
+  static_assert(detail::check_conversion<Init, T, MemArray<T, ndim>>());
+  return memarray::exclusive_scan(array, result, StreamOrLaunch(on), detail::initial_value<T>(init), std::move(op));
 }
 
 // Common mistakes: compilers print the return type.

@@ -86,7 +86,7 @@ struct Of {
   };
 };
 
-TEST_P(BundleTest, OfAnyPrecisionAreMembersOfATemplate) {
+TEST_P(BundleTest, MembersOfATemplateHaveItsPrecision) {
   Of<float>::HeldNodes<MemArray> nodes{MemArray<float, 1>({3})};
   place(nodes.x);
   for_each_index({3}, stream, [](std::int64_t i, auto n) { n.x[i] = 2; }, write(nodes));

@@ -85,6 +85,16 @@ TEST_F(DeviceKernelsTest, NextOperationWaitsForAScanOrSumWhoseWaitFailed) {
   EXPECT_EQ(sum(*a, stream), 0);
 }
 
+TEST_F(DeviceKernelsTest, KernelOnTheHostWaitsForAPendingCopy) {
+  for_each_index(*a, stream, [](int& element, auto const&) { element += 1; });  // the host's side is stale
+  sim.delay(20ms);
+  a->move_memory(kDLCPU, 0, 0, -1, true);
+  int const total =
+      transform_reduce({10, 20}, stream, 0, plus{}, [](auto const& i, auto const& x) { return x[i]; }, read(*a));
+  sim.delay({});
+  EXPECT_EQ(total, 2 * 4950 + 200);
+}
+
 TEST_F(DeviceKernelsTest, ScanIsOrderedWithEarlierAndLaterWork) {
   MemArray<int, 2> sums({10, 20});
   sums.move_memory(kDLCUDA, 0, 0);

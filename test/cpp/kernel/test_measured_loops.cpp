@@ -1,7 +1,8 @@
-// Loops without given threads: what is measured, and which are shared.
+// Loops without a given number of threads: their measurement and sharing.
 
 #include <memarray/kernel/for_each_index.hpp>
 #include <memarray/kernel/launch.hpp>
+#include <memarray/kernel/reduce.hpp>
 
 #include <gtest/gtest.h>
 
@@ -93,6 +94,21 @@ TEST_F(LaunchTest, ACheapIndexOfFourDoesNotDecideForTheRest) {
   MemArray<std::uint8_t, 1> array({4});
   // Only two indices are left to share: on a busy machine a second thread may need milliseconds to begin.
   expect_shared([&](Seen& seen) { for_each_index({4}, default_stream(), heavy_from(1, seen, 5ms), read(array)); });
+}
+
+TEST_F(LaunchTest, ReductionsOfFewCostlyIndicesAreShared) {
+  MemArray<std::uint8_t, 1> array({64});
+  for (std::int64_t const size : {16, 64}) {
+    SCOPED_TRACE(std::to_string(size) + " indices");
+    for (launch const& on : {launch{}, launch{.threads = 2}, launch{.threads = 2, .grain = 1}})
+      expect_shared([&](Seen& seen) {
+        auto const kernel = [run = heavy_from(0, seen)](std::int64_t i, auto const& x) {
+          run(i, x);
+          return i;
+        };
+        EXPECT_EQ(transform_reduce({size}, on, std::int64_t{0}, plus{}, kernel, read(array)), size * (size - 1) / 2);
+      });
+  }
 }
 
 TEST_F(LaunchTest, ACheapLaunchDoesNotDecideForTheNext) {

@@ -1,6 +1,7 @@
 // Types of initial values, elements and results of operations that differ.
 
 #include <memarray/kernel/reduce.hpp>
+#include <memarray/kernel/scan.hpp>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,41 @@ TEST_P(ReduceTypesTest, IntegersAreNotNarrowedToTheTypeOfALiteral) {
   place(bytes);
   EXPECT_TRUE((std::is_same_v<decltype(reduce(bytes, stream, 0, plus{})), int>));
   EXPECT_EQ(reduce(bytes, stream, 0, plus{}), -384);
+}
+
+template <class T, class Init>
+void initial_value_is_refused(Init init) {
+  MemArray<T, 1> array({2});
+  array.fill(7);
+  EXPECT_THROW(static_cast<void>(reduce(array, default_stream(), init, maximum{})), ValueError) << dtype_of<T>().name;
+  array.fill(8);  // unlocked
+}
+
+TEST_P(ReduceTypesTest, NegativeInitialValuesOfUnsignedResultsAreRefused) {
+  initial_value_is_refused<std::uint32_t>(-1);
+  initial_value_is_refused<std::uint64_t>(-1);
+  initial_value_is_refused<std::uint64_t>(std::numeric_limits<std::int64_t>::min());
+  MemArray<std::uint8_t, 1> bytes({2});
+  bytes.fill(7);
+  MemArray<std::uint32_t, 1> words({2});
+  words.fill(7);
+  place(bytes);
+  place(words);
+  EXPECT_EQ(reduce(bytes, stream, -1, minimum{}), -1);
+  EXPECT_EQ(reduce(words, stream, std::int64_t{-1}, minimum{}), -1);
+  EXPECT_EQ(reduce(words, stream, -1.0, minimum{}), -1);
+}
+
+TEST_P(ReduceTypesTest, InitialValuesThatTheElementsOfAScanDoNotHaveAreRefused) {
+  MemArray<std::int8_t, 1> bytes({3});
+  MemArray<std::int8_t, 1> sums({3});
+  EXPECT_THROW(static_cast<void>(exclusive_scan(bytes, sums, default_stream(), 128)), ValueError);
+  EXPECT_THROW(static_cast<void>(exclusive_scan(bytes, sums, default_stream(), 255U)), ValueError);
+  EXPECT_EQ(exclusive_scan(bytes, sums, default_stream(), -128), -128);
+  MemArray<std::uint64_t, 1> words({3});
+  MemArray<std::uint64_t, 1> totals({3});
+  EXPECT_THROW(static_cast<void>(exclusive_scan(words, totals, default_stream(), -1, maximum{})), ValueError);
+  EXPECT_EQ(exclusive_scan(words, totals, default_stream(), ~std::uint64_t{0}), ~std::uint64_t{0});
 }
 
 TEST_P(ReduceTypesTest, ResultsOfOperationsAreConvertedToTheValue) {

@@ -38,7 +38,7 @@ class ThrowingKernelsTest : public test::DeviceKernelsTest {
 
 TEST_F(ThrowingKernelsTest, NextWaitThrowsTheKernelsError) {
   submit();
-  EXPECT_EQ(a->get_lock_id(), -1) << "what was submitted holds nothing";
+  EXPECT_EQ(a->get_lock_id(), -1) << "submitted work holds no lock";
   try {
     static_cast<void>((*a)({0, 0}));
     ADD_FAILURE() << "no exception was seen";

@@ -43,7 +43,7 @@ template <class T, int ndim>
   return argument;
 }
 
-/// Converts an access to a functor's argument. `indexed`: `update` gives an indexer, not an element.
+/// Conversion of an access to a functor's argument. `indexed`: `update` gives an indexer, not an element.
 template <class Access>
 struct Argument;
 
@@ -172,15 +172,15 @@ struct OneIndex {
     return static_cast<I>(index);
   }
 };
-/// Detects parameters that cannot be an index: floating-point, or below 32 bits.
+/// A probe for parameters that cannot be an index: floating-point, or below 32 bits.
 struct LossyIndex {
   template <class T>
     requires(std::floating_point<T> || (std::integral<T> && sizeof(T) < 4))
   operator T() const;
 };
 
-/// Calls `f(i, …)` in one dimension, with 32 or 64 bits as `f` declares. A functor that takes neither `OneIndex` has a
-/// constrained template for its index, such as `std::integral auto`.
+/// A functor that calls `f(i, …)` in one dimension, with 32 or 64 bits as `f` declares. An `f` that takes neither
+/// `OneIndex` has a constrained template for its index, such as `std::integral auto`.
 template <class F, bool takes_narrow, bool takes_wide>
 struct WithOneIndex {
   F f;
@@ -326,6 +326,8 @@ void with_checked(F const& f, Launch const& launch) {
 template <int ndim, class F, class Run, class... Access>
 void check_and_launch(LaunchBox<ndim> const& box, HeldArrays::Extent extent, StreamOrLaunch const& on, F const& f,
                       Run const& run, Access const&... accesses) {
+  static_assert(!is_access<F>,
+                "a functor goes before the arrays, and in a reduction an initial value before the operation");
   static_assert(sizeof...(Access) > 0 && (is_access<Access> && ...),
                 "name the arrays: read(a), write(b), overwrite(c), update(d)");
   with_checked<ndim, Access...>(

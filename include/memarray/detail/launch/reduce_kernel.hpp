@@ -15,9 +15,6 @@
 
 namespace memarray::detail {
 
-/// In positions. Fixed, so results do not depend on the number of threads.
-inline constexpr std::int64_t reduce_piece = 4096;
-
 /// Type-erased operations of one `ReduceKernel` type. `result` is raw memory.
 struct ReduceCode {
   std::size_t value_size;
