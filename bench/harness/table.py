@@ -1,10 +1,36 @@
-"""The tables: one line a comparison, then every formulation's ratio."""
+"""A chart of the rows, and the tables: one line a comparison, then every formulation's ratio."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from harness.measure import Result
+
+#: The chart's axis: powers of two, and the columns between two of them.
+LEAST, MOST, COLUMNS = -4, 4, 6
+
+
+def chart(results: Iterable[Result]) -> str:
+    """Returns a bar for each row, from its least to its largest median of ours ÷ the fastest peer."""
+    rows: dict[str, list[float]] = {}
+    for result in results:
+        if not result.unit and result.against != "a limit":
+            ratio = 1 / result.median if result.goal.startswith("≥") else result.median
+            rows.setdefault(result.row, []).append(math.log2(ratio))
+    width = max(map(len, rows), default=0)
+    axis = [f"1/{2**-power}" if power < 0 else str(2**power) for power in range(LEAST, MOST + 1)]
+    lines = [" " * (width + 1) + "".join(label.ljust(COLUMNS) for label in axis).rstrip()]
+    for name, powers in rows.items():
+        columns = [round((power - LEAST) * COLUMNS) for power in (min(powers), max(powers))]
+        first, last = (min(max(column, 0), (MOST - LEAST) * COLUMNS) for column in columns)
+        bar = [" "] * ((MOST - LEAST) * COLUMNS + 1)
+        bar[-LEAST * COLUMNS] = "│"
+        bar[first : last + 1] = "━" * (last - first + 1)
+        bar[first] = "◀" if columns[0] < first else bar[first]
+        bar[last] = "▶" if columns[1] > last else bar[last]
+        lines.append(f"{name.ljust(width)} {''.join(bar)}".rstrip())
+    return "\n".join(lines)
 
 
 def summary(results: Iterable[Result]) -> str:

@@ -126,3 +126,28 @@ def test_row_that_the_published_page_lacks_is_found(row):
 def test_table_names_the_row_of_each_comparison():
     result = measure.judge("wheel", measure.Value("size of the wheel", 6, "MiB", [5.5]), 1)
     assert with_figures(table.summary([result])) == {"wheel"}
+
+
+def result(row: str, median: float, **fields) -> measure.Result:
+    fields = {"against": "NumPy", "goal": "≤ 1", **fields}
+    return measure.Result(row, "a loop", 1, median=median, minimum=median, met=True, **fields)
+
+
+def test_chart_shows_the_range_of_each_row():
+    lines = table.chart(
+        [
+            result("fast", 0.5),
+            result("wide", 0.25),
+            result("wide", 2),
+            result("twice", 2, goal="≥ 1"),
+            result("outside", 1000),
+            result("limit", 7, unit="MB"),
+        ]
+    ).splitlines()
+    one = lines[0].index(" 1 ") + 1
+    bars = {line.split()[0]: line[8:] for line in lines[1:]}
+    assert sorted(bars) == ["fast", "outside", "twice", "wide"]
+    half = one - 8 - table.COLUMNS
+    assert bars["fast"] == bars["twice"] == " " * half + "━" + " " * (table.COLUMNS - 1) + "│"
+    assert bars["wide"] == " " * (half - table.COLUMNS) + "━" * (3 * table.COLUMNS + 1)
+    assert bars["outside"].endswith("▶")
