@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -36,3 +37,17 @@ def test_uploads_are_the_repaired_wheel_and_the_sdist():
         if len(path.parts) == len(Path(pattern).parts) and fnmatch(path.as_posix(), pattern)
     }
     assert found == {"sdist", "repaired"}
+
+
+def test_schema_check_refuses_an_invalid_workflow(tmp_path):
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    wrong = workflow.replace("runs-on:", "run-on:", 1)
+    assert wrong != workflow
+    check = Path(sys.executable).parent / "check-jsonschema"
+    for text, fails in ((workflow, False), (wrong, True)):
+        path = tmp_path / "ci.yml"
+        path.write_text(text)
+        done = subprocess.run(
+            [check, "--builtin-schema", "vendor.github-workflows", path], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode != 0) == fails, done.stdout

@@ -1,12 +1,14 @@
-"""Runs other projects' own test suites with memarray's objects in them: ``python test/peers/run.py FOLDER``.
+"""A runner of other projects' own test suites with memarray's objects in them: ``python test/peers/run.py FOLDER``.
 
 Each suite is taken from its installed package or from its source distribution, which is downloaded and, where it has
-extension modules, built below FOLDER. A suite that cannot be had is listed as absent. memarray must be importable, and
-pip, CMake and a compiler there.
+extension modules, built below FOLDER. A suite that is not available is listed as absent. memarray must be importable;
+pip, CMake and a compiler must be installed.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
 import subprocess
 import sys
@@ -31,6 +33,8 @@ SUITES = {
     "nanobind's nd-array tests": ("test_nanobind_ndarray.py", "nanobind"),
     "pybind11's array tests": ("test_pybind11_arrays.py", "pybind11"),
 }
+#: Suites of the interpreter: some distributions package it without its tests.
+WITH_PYTHON = {"CPython's test_memoryview": "test.test_memoryview", "CPython's test_buffer": "test.test_buffer"}
 ABSENT = {"PyTorch's DLPack tests": "its wheel has no tests, and there is no source distribution"}
 
 
@@ -39,9 +43,7 @@ def quiet(*command: str | Path) -> None:
 
 
 def download(project: str, folder: Path) -> Path:
-    """The unpacked source distribution of the installed version of a project."""
-    import importlib.metadata
-
+    """Returns the unpacked source distribution of the installed version of a project."""
     version = importlib.metadata.version(project)
     target = folder / f"{project}-{version}"
     if not (target / "PKG-INFO").exists():
@@ -80,6 +82,9 @@ def run(folder: Path) -> int:
     failed = 0
     rows = [(name, "absent", why) for name, why in ABSENT.items()]
     for name, (file, project) in SUITES.items():
+        if name in WITH_PYTHON and importlib.util.find_spec(WITH_PYTHON[name]) is None:
+            rows.append((name, "absent", "this Python comes without its tests"))
+            continue
         try:
             source = download(project, folder) if project else folder
         except (subprocess.CalledProcessError, ImportError, StopIteration) as error:
@@ -92,7 +97,7 @@ def run(folder: Path) -> int:
             failed += 1
             rows.append((name, "FAILED", f"its extension modules cannot be built: {error}"))
             continue
-        # One process for each: some suites change what others look at.
+        # One process for each: some suites change global state that others read.
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-W", "ignore"]
         ran = subprocess.run(
             [*command, f"--rootdir={HERE}", "-c", os.devnull, HERE / file],

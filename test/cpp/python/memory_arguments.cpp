@@ -80,4 +80,7 @@ PYBIND11_MODULE(memory_arguments, module) {
   module.def("choose", [](ArrayView<double const, 1> const&) { return "double"; });
   module.def("choose", [](ArrayView<float const, 1> const&) { return "float"; });
   module.def("choose", [](pybind11::object const&) { return "object"; });
+  module.def("is_contiguous", [](pybind11::buffer const& buffer, char order) {
+    return PyBuffer_IsContiguous(buffer.request().view(), order) != 0;
+  });
 }
