@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures memarray on a CUDA device against the driver's own copies and launches, and against torch and CuPy.
+"""Benchmarks of memarray on a CUDA device against the driver's own copies and launches, and against torch and CuPy.
 
     python bench/gpu.py               # on cuda:0; needs a memarray that was built with nvcc
-    python bench/gpu.py --simulated   # the same rows on simulated devices, sizes cut: do they run?
+    python bench/gpu.py --simulated   # a test of the same rows on simulated devices, with small sizes
 
 It builds its native part (bench/native/gpu) against the memarray that this Python imports. Figures of simulated devices
 mean nothing. See bench/README.md.
@@ -66,7 +66,7 @@ class Gpu:
         before: Callable[[], object] = lambda: None,
         wait: Callable[[], object] | None = None,
     ) -> Candidate:
-        """Wall time from the first submission until the device is done with all of it."""
+        """Returns a candidate for the wall time from the first submission until the device has completed all work."""
         wait = wait or self.lane.synchronize
 
         def cost() -> float:
@@ -81,7 +81,7 @@ class Gpu:
 
 
 class Torch:
-    """torch on the device; on simulated ones its CPU stands in, so that each line below has run."""
+    """torch on the device. On simulated devices torch on the CPU replaces it, so that each line below runs."""
 
     def __init__(self, gpu: Gpu, torch) -> None:
         self.torch = torch
@@ -112,7 +112,7 @@ class Torch:
 
 
 class CuPy:
-    """CuPy on the device; on simulated ones NumPy stands in."""
+    """CuPy on the device. On simulated devices NumPy replaces it."""
 
     def __init__(self, gpu: Gpu, module) -> None:
         self.xp = module
@@ -196,7 +196,7 @@ def small_arrays(gpu: Gpu) -> Iterator[Comparison]:
 
 
 def moves(gpu: Gpu) -> Iterator[Comparison]:
-    """Each time from a side that was just given up for writing, so that all of it is copied."""
+    """Yields moves from a side that has just been overwritten, so that all of it is copied."""
     import memarray
 
     n = gpu.cut(512, 16)
@@ -275,8 +275,8 @@ def refusal(simulated: bool) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/gpu.py", description=__doc__.split("\n\n")[0])
     add = parser.add_argument
-    add("--simulated", action="store_true", help="on simulated devices, with sizes cut: does everything run?")
-    add("--row", action="append", choices=sorted(ROWS), help="this row only (repeatable)")
+    add("--simulated", action="store_true", help="test the rows on simulated devices, with small sizes")
+    add("--row", action="append", choices=sorted(ROWS), help="measure this row only (repeatable)")
     add("--rounds", type=int, help="interleaved rounds for each comparison (default 21; simulated 2)")
     add("--out", type=Path, default=ROOT / "build" / "bench" / "gpu", help="folder for the tables and the native part")
     options = parser.parse_args()

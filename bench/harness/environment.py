@@ -54,7 +54,7 @@ class Environment:
         self._build_native()
 
     def absent(self) -> list[str]:
-        """The peers that cannot be imported, and the libraries that CMake did not find, with the reason."""
+        """Returns the peers that cannot be imported, and the libraries that CMake did not find, with the reason."""
         found = self.native / "absent.txt"
         return [*self._absent_modules(), *(found.read_text().splitlines() if found.exists() else [])]
 
@@ -63,7 +63,7 @@ class Environment:
         return self._output(str(self.python), "-c", probe).split()
 
     def variables(self, threads: int) -> dict[str, str]:
-        """For a row's process: thread counts of the peers that read them only at start."""
+        """Returns the environment of a row's process, with the thread counts that peers read at their start."""
         paths = [str(self.root / "bench"), str(self.native)]
         counts = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")}
         return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "JAX_PLATFORMS": "cpu"}
@@ -77,25 +77,25 @@ class Environment:
         return subprocess.run(command, check=False).returncode == 0
 
     def _install_peers(self) -> None:
-        # One at a time: a peer that cannot be had here must not take the others with it.
+        # One at a time: a peer that cannot be installed must not take the others with it.
         missing = self._absent_modules()
         for name in missing:
             if not self._pip("install", PEERS[name]):
-                print(f"bench: {PEERS[name]} cannot be had here; rows go on without it", file=sys.stderr)
+                print(f"bench: {PEERS[name]} cannot be installed; rows go on without it", file=sys.stderr)
         for name, package in NATIVE_PEERS.items():
             if not any((self.folder / "venv" / "lib" / "cmake").glob(f"{name.lower()}/*")):
-                self._pip("install", package)  # where it fails, CMake looks for the system's
+                self._pip("install", package)  # if it fails, CMake looks for the system's
         for tool in TOOLS:
             if not (self.python.parent / tool).exists() and not self._pip("install", tool):
                 raise SystemExit(f"bench: {tool} cannot be installed")
 
     def _install_build_requirements(self) -> None:
-        """Into the environment itself: pip's isolated folder changes with each build, so that it could not go on from
-        the last one."""
+        """Installs the build requirements into the environment itself. pip's isolated folder changes with each build,
+        and a build could not continue an earlier one."""
         text = (self.root / "pyproject.toml").read_text()
         requires = re.search(r"^requires = (\[.*?\])", text, re.MULTILINE | re.DOTALL)[1]
         if not self._pip("install", *ast.literal_eval(requires)):
-            raise SystemExit("bench: what memarray is built with cannot be installed")
+            raise SystemExit("bench: the build requirements of memarray cannot be installed")
 
     def _fingerprint(self) -> str:
         digest = hashlib.sha256()
@@ -108,7 +108,7 @@ class Environment:
         return digest.hexdigest()
 
     def _install_memarray(self) -> None:
-        """Builds the wheel as users get it, without kernels, and installs it, if anything changed since."""
+        """Builds the wheel as users get it, without kernels, and installs it, if the sources have changed."""
         stamp = self.folder / "installed"
         fingerprint = self._fingerprint()
         if stamp.exists() and stamp.read_text() == fingerprint and any(self.wheels.glob("memarray-*.whl")):

@@ -1,4 +1,4 @@
-"""Writes files of many different kernels over six arrays, for each model of parallel loops."""
+"""Sources of files with many different kernels over six arrays, for each model of parallel loops."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ void kernel{k}(Const a, Const b, Const c, Const d, View e, View g) {
 
 
 def include(model: str) -> str:
-    """A file that has only the model's header."""
+    """Returns a file that has only the model's header."""
     return f"#include <{HEADERS[model]}>\n"
 
 
 def kernels(model: str, count: int) -> str:
-    """A file of ``count`` functions; each has a kernel with its own constant and type."""
+    """Returns a file of ``count`` functions; each has a kernel with its own constant and type."""
     functions = [KERNELS[model].replace("{k}", str(k)) for k in range(1, count + 1)]
     return include(model) + FILES[model] + "".join(functions)

@@ -1,4 +1,4 @@
-"""Candidates, interleaved rounds, and the ratio of ours to the fastest peer."""
+"""Candidates, interleaved rounds, and the ratio of memarray to the fastest peer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours against the fastest of ``peers``; ``shown`` are printed beside it but have no part in the goal."""
+    """A comparison of memarray with the fastest of ``peers``. ``shown`` are printed but do not affect the goal."""
 
     title: str
     goal: float
@@ -30,7 +30,7 @@ class Comparison:
     peers: Sequence[Candidate]
     shown: Sequence[Candidate] = ()
     at_least: bool = False
-    """The goal is a lower bound on "how many times as many": peer's cost over ours."""
+    """True if the goal is a lower bound of the peer's cost divided by memarray's."""
     tolerance: float = TOLERANCE
     counted: str = ""
     """The unit of costs, if it is not seconds."""
@@ -62,18 +62,18 @@ class Result:
     note: str = ""
     counted: str = ""
     costs: dict[str, float] = field(default_factory=dict)
-    """Median cost of every candidate, ours first."""
+    """Median cost of every candidate, memarray's first."""
     ratios: dict[str, float] = field(default_factory=dict)
-    """Median of ours over each of the others, or of the others over ours for an ``at_least`` row."""
+    """Median of memarray's cost divided by each of the others, or the inverse for an ``at_least`` row."""
 
 
 def timed(name: str, statement: str, seconds: float = 0.003, /, **names) -> Candidate:
-    """A statement short enough to be repeated: a sample is the mean of a batch of about ``seconds``.
+    """Returns a candidate for a short statement. A sample is the mean of a batch of about ``seconds``.
 
-    Timed by the thread's own clock, which stands still while another process has the core.
+    The clock is the thread's own, which stops while another process has the core.
     """
     timer = timeit.Timer(statement, timer=time.thread_time, globals=names)
-    timer.timeit(1)  # what is done once is not what is repeated
+    timer.timeit(1)  # the first run includes work that is done once
     number, taken = 1, timer.timeit(1)
     while taken < seconds / 4:
         number *= 4
@@ -90,10 +90,10 @@ def timed_call(
     per: int = 1,
     clock: Callable[[], float] = time.process_time,
 ) -> Candidate:
-    """A call long enough to be timed alone. Neither ``before`` nor dropping what ``call`` returns is timed.
+    """Returns a candidate for a call that is long enough to be timed alone.
 
-    The process's own clock stands still while another process has the core; calls that use several threads
-    take the wall's.
+    Neither ``before`` nor dropping the result of ``call`` is timed. The process's own clock stops while another process
+    has the core. Calls that use several threads need the wall clock.
     """
 
     def cost() -> float:
@@ -108,7 +108,7 @@ def timed_call(
 
 
 def compare(row: str, comparison: Comparison, threads: int, rounds: int) -> Result:
-    """Every candidate once a round, in a changing order; the median is that of ratios taken within rounds."""
+    """Runs every candidate once a round, in a changing order. The median is that of the ratios within rounds."""
     candidates = [comparison.ours, *comparison.peers, *comparison.shown]
     order = list(range(len(candidates)))
     shuffler = random.Random(20)

@@ -1,4 +1,4 @@
-"""Peers that may be absent, and thread counts set alike for all that are there."""
+"""Peers that may be absent, and thread counts set alike for all that are present."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 def peer(name: str) -> ModuleType | None:
-    """The module, or None where it could not be installed or built."""
+    """Returns the module, or None if it could not be installed or built."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -15,7 +15,7 @@ def peer(name: str) -> ModuleType | None:
 
 
 def set_threads(threads: int) -> None:
-    """OpenMP's and JAX's counts come from the environment that bench/run sets."""
+    """Sets the thread counts of memarray and its peers. bench/run sets OpenMP's and JAX's by the environment."""
     import memarray
 
     memarray.options.threads = threads

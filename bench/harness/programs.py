@@ -20,13 +20,13 @@ def built(name: str) -> Path:
 
 
 def absent(*libraries: str) -> str:
-    """A note of these libraries that CMake did not find, with the reasons; empty if there is none."""
+    """Returns a note of those libraries that CMake did not find, with the reasons; empty if there is none."""
     lines = [line for line in built("absent.txt").read_text().splitlines() if line.split()[0] in libraries]
     return f"absent: {', '.join(lines)}" if lines else ""
 
 
 def sampled(name: str, *arguments: object, **variables: str) -> Sampled:
-    """Runs the program, which interleaves its contenders; their names, and what makes a candidate of one."""
+    """Runs the program, which interleaves its contenders. Returns their names and a function that makes candidates."""
     command = [str(built(name)), *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **variables})
     seconds = json.loads(done.stdout)
@@ -46,8 +46,8 @@ def comparisons(
     libraries: tuple[str, ...] = ("OpenMP",),
     tolerance: float = TOLERANCE,
 ) -> Iterator[Comparison]:
-    """Each loop of ``goals``: memarray beside the contenders whose names begin with one of ``peers``, or beside a plain
-    loop where these are absent. The others are shown."""
+    """Yields a comparison for each loop of ``goals``. The peers are the contenders whose names begin with one of
+    ``peers``, or a plain loop if these are absent. The others are shown."""
     names, candidate = program
     for loop, goal in goals.items():
         made = {

@@ -1,6 +1,6 @@
-"""Formulations of add_index_tuple (every element += the sum of its indices) in the peers' own words.
+"""Formulations of add_index_tuple (every element += the sum of its indices) in each peer's own API.
 
-Each function gives named candidates that work in place on the same memory ``x``, preallocating what can be.
+Each function yields named candidates that work in place on the same memory ``x`` and preallocate all that they can.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Formulations = Iterator[tuple[str, Callable[[], object]]]
 
 
 def open_grid(shape: tuple[int, ...], dtype) -> list[np.ndarray]:
-    """One index array for each dimension, shaped to broadcast."""
+    """Returns one index array for each dimension, shaped to broadcast."""
     return [index.astype(dtype) for index in np.ogrid[tuple(slice(extent) for extent in shape)]]
 
 
 def ramp(shape: tuple[int, ...], dtype) -> np.ndarray:
-    """The sum of the indices of every element."""
+    """Returns the sum of the indices of every element."""
     return sum(open_grid(shape, np.int64)).astype(dtype)
 
 
@@ -102,7 +102,7 @@ def numba_ways(x: np.ndarray) -> Formulations:
 
 
 def jax_ways(x: np.ndarray) -> Formulations:
-    """JAX has no in-place operation: its own array is donated to a jitted function, again and again."""
+    """Yields JAX's formulations: without in-place operations, each call donates the array to a jitted function."""
     jax = peer("jax")
     if jax is None:
         return
@@ -122,7 +122,7 @@ def jax_ways(x: np.ndarray) -> Formulations:
 
 
 def native_ways(x: np.ndarray, threads: int, folder: Path) -> Formulations:
-    """The g++ -O3 -march=native loops of bench/native/native_loops.cpp."""
+    """Yields the g++ -O3 -march=native loops of bench/native/native_loops.cpp."""
     library = ctypes.CDLL(str(folder / "native_loops.so"))
     pointer = ctypes.c_void_p(x.ctypes.data)
     extents = [ctypes.c_int64(extent) for extent in x.shape]
@@ -143,7 +143,7 @@ def native_ways(x: np.ndarray, threads: int, folder: Path) -> Formulations:
 
 
 def check(name: str, x: np.ndarray, run: Callable[[], object]) -> None:
-    """A formulation that computes something else is no peer; float32 holds 24 bits, so rounding may differ."""
+    """Raises AssertionError unless ``run`` adds the ramp to ``x``. Rounding may differ: float32 holds 24 bits."""
     x.fill(0)
     run()
     expected = ramp(x.shape, x.dtype)

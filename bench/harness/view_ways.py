@@ -1,4 +1,4 @@
-"""Formulations of reductions, copies and casts of strided float memory in the peers' own words.
+"""Formulations of reductions, copies and casts of strided float memory in each peer's own API.
 
 All take the same selection of the same memory, by a function that works on NumPy arrays and torch tensors alike.
 """
@@ -23,7 +23,7 @@ Select = Callable[[object], object]
 
 
 def parts_of(array: np.ndarray, threads: int, axis: int | None) -> list[np.ndarray]:
-    """Pieces along the longest dimension that is reduced: what a user with a thread pool would cut."""
+    """Returns pieces along ``axis``, or the longest dimension if it is None, as a user with a thread pool would cut."""
     along = int(np.argmax(array.shape)) if axis is None else axis
     cuts = [array.shape[along] * t // threads for t in range(threads + 1)]
     index = (slice(None),) * along
@@ -31,7 +31,7 @@ def parts_of(array: np.ndarray, threads: int, axis: int | None) -> list[np.ndarr
 
 
 def reductions(x: np.ndarray, select: Select, name: str, axis: int | None, threads: int) -> Ways:
-    """``name``: sum, min or max."""
+    """Yields the peers' reductions. ``name``: sum, min or max."""
     chosen = select(x)
     ufunc = {"sum": np.add, "min": np.minimum, "max": np.maximum}[name]
     method = getattr(chosen, name)
@@ -63,7 +63,7 @@ def torch_reductions(x: np.ndarray, select: Select, name: str, axis: int | None)
         tensor = select(base)
         made = "t"
     except ValueError:
-        # It has no negative strides: flip() copies.
+        # torch has no negative strides: flip() copies.
         flipped = [d for d, stride in enumerate(select(x).strides) if stride < 0]
         reduce_flipped = {"sum": lambda: base.flip(flipped).sum()}.get(name)
         if reduce_flipped is not None and axis is None:
@@ -79,7 +79,7 @@ def torch_reductions(x: np.ndarray, select: Select, name: str, axis: int | None)
 
 
 def copies(x: np.ndarray, select: Select, dtype: str, threads: int) -> Ways:
-    """Dense copies with a dtype, into new memory and into memory that is there."""
+    """Yields the peers' dense copies with a dtype, into new memory and into existing memory."""
     chosen = select(x)
     kept = np.empty(chosen.shape, dtype)
     kept.fill(0)
@@ -127,7 +127,7 @@ def torch_copies(x: np.ndarray, select: Select, dtype: str) -> Ways:
 
 
 def candidates(ways: Ways, expected: np.ndarray, setting: Setting, *, rtol: float = 1e-3) -> list[Candidate]:
-    """Each checked before it is timed, as far as that goes: naive sums of many floats are off by much."""
+    """Returns the candidates, each checked before it is timed. ``rtol`` allows for naive sums of many floats."""
     clock = time.process_time if setting.threads == 1 else time.perf_counter
     made = []
     for name, run in ways:
@@ -143,11 +143,11 @@ def close(result: object, expected: np.ndarray, rtol: float) -> bool:
 
 
 def lines_of(view: np.ndarray) -> tuple[int, int, int, int, int]:
-    """Planes, the distance of these, rows, theirs, and columns (in elements) of what has to be read: whole lines."""
+    """Returns planes, their distance, rows, their distance, and columns (in elements): the lines that must be read."""
     line, part = 64 // view.itemsize, 1024
     steps = sorted((abs(stride) // view.itemsize, n) for n, stride in zip(view.shape, view.strides, strict=True))
     columns = 1
-    # Dimensions that continue where the elements before them end, or in the line after.
+    # Merges dimensions that continue at the end of the elements before them, or in the next line.
     while steps and steps[0][0] <= max(columns, line):
         step, n = steps.pop(0)
         columns += step * (n - 1)
@@ -177,7 +177,7 @@ def floors_of_reading(view: np.ndarray, setting: Setting) -> list[Candidate]:
 
 
 def floors_of_copying(chosen: np.ndarray, dtype: str, setting: Setting) -> Ways:
-    """By loops compiled for its types and the step of its rows, into memory that is warm; none if transposed."""
+    """Yields loops compiled for the types and the step in a row, into warm memory; none for a transposed view."""
     library = ctypes.CDLL(str(built("copy_loops.so")))
     copy = getattr(library, f"copy_{chosen.dtype}_{dtype}")
     kept = np.zeros(chosen.shape, dtype)

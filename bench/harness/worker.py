@@ -1,4 +1,4 @@
-"""Runs one row with one count of threads and writes its results as JSON: a process of its own for each."""
+"""The program of a process that runs one row with one count of threads and writes its results as JSON."""
 
 from __future__ import annotations
 

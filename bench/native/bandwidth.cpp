@@ -87,7 +87,7 @@ double sum(Fields& f) {
 
 constexpr long without_end = std::numeric_limits<long>::max();
 
-/// Polls until `counter` is `value`. Returns false after that many `turns` without it.
+/// Polls until `counter` is `value`. Returns false if it is not after `turns` polls.
 bool poll(std::atomic<int> const& counter, int value, long turns = without_end) {
   for (long turn = 1; counter.load(std::memory_order_acquire) != value; ++turn) {
     if (turn == turns) return false;

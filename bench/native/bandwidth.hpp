@@ -5,7 +5,7 @@
 
 struct Arrays;  // memarray's: other models are compiled without its headers
 
-/// The arrays of the kernels. All models use the same memory, so its pages decide nothing.
+/// The arrays of the kernels. All models use the same memory, so that its pages make no difference.
 struct Fields {
   Arrays& arrays;
   double *a, *b, *c;

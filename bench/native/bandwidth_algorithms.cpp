@@ -36,7 +36,7 @@ double dot(Fields& f) { return std::transform_reduce(policy, f.a, f.a + f.size, 
 
 double sum(Fields& f) { return std::reduce(policy, f.a, f.a + f.size, 0.0); }
 
-// No algorithm reads three ranges in one pass: the position is that of the element.
+// Computes positions from the elements' addresses: no algorithm reads three ranges in one pass.
 double nstream(Fields& f) {
   std::for_each(policy, f.a, f.a + f.size, [a = f.a, b = f.b, c = f.c](double& element) {
     auto const i = &element - a;

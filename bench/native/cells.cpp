@@ -48,7 +48,7 @@ std::int64_t first_slot_of(In<std::int64_t> const& cell_of_slot, std::int64_t ce
   return first;
 }
 
-/// `4 · side³` particles with the density and the cut-off of the demo. Their order says nothing about their places.
+/// `4 · side³` particles with the density and the cut-off of the demo. Their order is unrelated to their positions.
 struct Particles {
   std::int64_t count;
   Grid grid;

@@ -91,7 +91,8 @@ int copy_by_step(void* to, void const* from, std::int64_t step, Shape const& sha
 
 extern "C" {
 
-// Strides count elements; `step` is the column stride. Returns 0 if no instance has that `step`.
+// Defines a copy function. Strides count elements; `step` is the column stride. The function returns 0 if no instance
+// has that `step`.
 #define MEMARRAY_BENCH_COPY(name, To, From)                                                                            \
   int name(void* to, void const* from, std::int64_t planes, std::int64_t plane, std::int64_t rows, std::int64_t pitch, \
            std::int64_t columns, std::int64_t step, int nontemporal, int threads) {                                    \

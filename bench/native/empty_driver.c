@@ -4,7 +4,7 @@
 
 static int context;
 
-// For any parameters: callers clean up after calls, by the platform's convention.
+// Returns success for any parameters: callers clean up after calls, by the platform's convention.
 static int nothing(void) { return 0; }
 
 static int give_context(void** result) {

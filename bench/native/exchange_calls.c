@@ -1,5 +1,5 @@
-// Calls of the C exchange API as a consumer makes them, and the least that takes a tensor: seconds per call, by the
-// thread's own clock.
+// Calls of the C exchange API as a consumer makes them, and the fewest operations that import a tensor. They are timed
+// by the thread's own clock, in seconds per call.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -61,7 +61,7 @@ static PyObject* look(PyObject* module, PyObject* args) {
   return PyFloat_FromDouble((now() - start) / (double)count);
 }
 
-// Takes the newest capsule as an importer does, and drops its tensor.
+// Imports a capsule of the newest version, as a consumer does, and drops its tensor.
 static PyObject* take(PyObject* module, PyObject* object) {
   (void)module;
   PyObject* method = PyObject_GetAttrString(object, "__dlpack__");
@@ -76,7 +76,7 @@ static PyObject* take(PyObject* module, PyObject* object) {
   Py_RETURN_NONE;
 }
 
-// Takes a tensor through the exchange table of its type, with the two questions that a real consumer must ask, and
+// Imports a tensor through the exchange table of its type, with the two checks that a real consumer must make, and
 // drops it.
 static PyObject* take_from_table(PyObject* module, PyObject* object) {
   (void)module;
@@ -101,7 +101,7 @@ static PyObject* take_from_table(PyObject* module, PyObject* object) {
   return PyBool_FromLong(is_plain);
 }
 
-// An object with room for the description of an array, which it keeps; nothing is read.
+// An object that keeps an array alive, with room for its description; nothing is read.
 typedef struct {
   PyObject_HEAD PyObject* array;
   char room[464];

@@ -24,7 +24,7 @@ using Indexer2 = memarray::ArrayIndexer<double, 2>;
   }
 }
 
-// The raw loops know their extents at run time only, like the indexer.
+// Adds by raw loops, which know their extents at run time only, like the indexer.
 [[gnu::noipa]] void nested_raw(double* data, std::int64_t n0, std::int64_t n1, std::int64_t n2) {
   for (std::int64_t i = 0; i < n0; ++i) {
     for (std::int64_t j = 0; j < n1; ++j) {
@@ -39,7 +39,7 @@ using Indexer2 = memarray::ArrayIndexer<double, 2>;
   }
 }
 
-// `get_indices` by hand: 32-bit division where the range allows it takes more instructions and fewer cycles.
+// Computes `get_indices` by hand: 32-bit division where the range allows it takes more instructions and fewer cycles.
 [[gnu::noipa]] void linear_narrow(double* data, std::int64_t n0, std::int64_t n1) {
   for (std::int64_t linear = 0; linear < n0 * n1; ++linear) {
     std::int64_t i, j;
@@ -77,7 +77,8 @@ using Indexer2 = memarray::ArrayIndexer<double, 2>;
   return sum;
 }
 
-// A view as a function argument: strides known at run time only, or dense, with a last stride of 1.
+// Adds to a view that is a function argument. It has strides known at run time only, or is dense with a last stride
+// of 1.
 template <class View>
 [[gnu::noipa]] void nested_view(View const a) {
   for (std::int64_t i = 0; i < a.extent(0); ++i) {

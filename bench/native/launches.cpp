@@ -44,7 +44,7 @@ void six(Arrays& f) {
       read(f.a), read(f.b), read(f.c), read(f.d), read(f.e), update(f.g));
 }
 
-/// The loops by hand. Their pointers come from memory, as those of a caller's arrays do.
+/// The arguments of the loops by hand. The pointers are read from memory, like those of a caller's arrays.
 struct Pointers {
   double const *a, *b, *c, *d, *e;
   double* g;
@@ -86,12 +86,12 @@ void openmp_six(Pointers const& f) {
 }
 #endif
 
-/// A lock word for each array. The launches' last one is written, the others are read.
+/// A lock word for each array. The last array of a launch is written, the others are read.
 struct Locks {
   std::atomic<std::uint64_t> words[6] = {};
 };
 
-/// The least that a launch over locked arrays does: acquires and releases the lock words around the loop.
+/// Acquires and releases the lock words around the loop: the least that a launch over locked arrays does.
 void locked(Locks& locks, std::size_t arrays, void (*loop)(Pointers const&), Pointers const& f) {
   constexpr std::uint64_t writer = std::uint64_t{1} << 32;
   std::atomic<std::uint64_t>& written = locks.words[arrays - 1];

@@ -31,7 +31,7 @@ double now(bool of_process) {
 constexpr int payload_size = 8;
 constexpr unsigned percent_of_writes = 5;
 
-// The work under a lock: large enough to reveal a torn write.
+// Reads the payload under a lock. Ends the program at a torn write, which the payload is large enough to reveal.
 std::int64_t read_payload(std::int64_t const* payload) {
   for (int i = 1; i < payload_size; ++i) {
     if (payload[i] != payload[0]) std::abort();
@@ -104,7 +104,7 @@ struct StdMutex {
   }
 };
 
-// glibc's `shared_mutex` prefers readers and starves writers. This lock holds back new readers, as leases do.
+// A lock that holds back new readers, as leases do. glibc's `shared_mutex` prefers readers and starves writers.
 struct WritersFirst {
   static constexpr char const* name = "pthread_rwlock, writers first";
   pthread_rwlock_t lock;

@@ -11,12 +11,12 @@ using namespace nb::literals;
 
 namespace {
 
-// nanobind binds a C++ type only once, so each variant has its own type.
+// The array with hand-written capsules. nanobind binds a C++ type only once, so each variant has its own type.
 struct CapsuleArray : exported::Array {
   using Array::Array;
 };
 
-// An nd-array made once and exported repeatedly. It owns the memory, so that no cycle keeps the array alive.
+// Returns an nd-array that is exported repeatedly. It owns the memory, so that no cycle keeps the array alive.
 nb::object nd_array(exported::Memory const& memory) {
   using NdArray = nb::ndarray<nb::array_api, float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   nb::capsule owner(new exported::Memory(memory),

@@ -136,7 +136,7 @@ void rows_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t
   }
 }
 
-/// Like `rows_openmp_f32`, with threads started for each call.
+/// Loops like `rows_openmp_f32`, with threads started for each call.
 void rows_threads_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
   on_threads(n0 * n1, threads, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {

@@ -109,7 +109,7 @@ std::uint32_t next(std::uint32_t& random) {
   return random ^= random << 5;
 }
 
-// Allocates and frees one block after the other, all of one size.
+// A pattern that allocates and frees one block after the other, all of one size.
 template <std::size_t bytes>
 struct OneSize {
   template <class Pool>
@@ -124,7 +124,8 @@ struct OneSize {
   }
 };
 
-// Keeps 32 blocks of 12 sizes allocated. Each step frees a random block and allocates one of a random size.
+// A pattern that keeps 32 blocks of 12 sizes allocated. Each step frees a random block and allocates one of a random
+// size.
 struct Mixed {
   template <class Pool>
   static std::int64_t run(Pool& pool, std::uint32_t random, std::atomic<bool> const& stop) {

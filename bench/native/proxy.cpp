@@ -33,7 +33,7 @@ using Pointer = T*;
 
 constexpr double dt = 1e-3, gamma = 1.4, linear = 0.5, quadratic = 1.5, hourglass = 0.05;
 
-/// The sign of corner `c` in dimension `d`.
+/// Returns the sign of corner `c` in dimension `d`.
 MEMARRAY_HD double sign(int c, int d) { return (c >> d) & 1 ? 1 : -1; }
 
 MEMARRAY_HD double equation_of_state(double compression, double energy) {
@@ -41,8 +41,8 @@ MEMARRAY_HD double equation_of_state(double compression, double energy) {
   return pressure < 1e-9 ? 0 : pressure;
 }
 
-/// One step of `n` elements; `each(f)` calls `f(i, mesh)` for each element or node: 8 loops for each dimension, 16
-/// others.
+/// Computes one step of `n` elements, with 8 loops for each dimension and 16 others. `each(f)` calls `f(i, mesh)` for
+/// each element or node.
 template <class Each>
 void step(std::int64_t n, Each const& each) {
   for (int d = 0; d < 3; ++d) {
@@ -166,7 +166,7 @@ void openmp(State& state) {
 }
 #endif
 
-/// Ends the program unless some steps give what plain ones give.
+/// Ends the program unless some steps give the results of plain ones.
 void check(std::string const& what, std::int64_t side, void (*run)(State&)) {
   State found(side), expected(side);
   bool right = true;

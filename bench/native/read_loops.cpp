@@ -26,7 +26,7 @@ double now() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// The first version one writes: a single accumulator, whose additions depend on each other.
+/// Sums in the simplest way: with a single accumulator, whose additions depend on each other.
 double in_double(float const* data, std::int64_t size) {
   double sum = 0;
   for (std::int64_t i = 0; i < size; ++i) sum += data[i];
@@ -45,7 +45,7 @@ double in_lanes(float const* data, std::int64_t size) {
   return total;
 }
 
-/// A lower bound with less precision: sums in float, reads eight places in turn, and prefetches.
+/// Sums in float, reads eight places in turn, and prefetches: a lower bound of the time, with less precision.
 float floor_of_part(float const* data) {
   typedef float Line __attribute__((vector_size(64)));
   constexpr std::int64_t lanes = 16, ahead = 512;

@@ -28,7 +28,7 @@ Contender contender(std::string name, Work work) {
           }};
 }
 
-/// One thread is timed by the clock of the process, several by the wall clock.
+/// Returns the time of the process's clock for one thread, and of the wall clock for several.
 inline double seconds_now(int threads) {
   timespec time{};
   clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -41,7 +41,7 @@ inline double seconds_of(Contender const& each, long times, int threads) {
   return seconds_now(threads) - start;
 }
 
-/// Makes one call that is not timed. Before it, the threads of the contender before stop spinning.
+/// Makes one call that is not timed, after the threads of the previous contender have stopped spinning.
 inline void warm_up(Contender const& each, int threads) {
   if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   each.run(1);
@@ -81,7 +81,7 @@ inline void add_rounds(Costs& costs, std::string const& comparison, std::vector<
     costs.emplace_back(comparison + " | " + contenders[c].name, taken[c]);
 }
 
-/// Prints them as JSON, which `harness.programs` reads.
+/// Prints the costs as JSON, which `harness.programs` reads.
 inline void print(Costs const& costs) {
   char const* separator = "{";
   for (auto const& [name, seconds] : costs) {

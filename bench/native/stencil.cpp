@@ -1,5 +1,6 @@
-// Compares a step of heat on a plate, as in the guide "Writing a simulation", and a launch over an interior beside one
-// over whole arrays of as many elements. `stencil ROUNDS MILLISECONDS` prints the seconds of one call in each round.
+// Compares a step of heat on a plate, as in the guide "Writing a simulation". Also compares a launch over an interior
+// with one over whole arrays of as many elements. `stencil ROUNDS MILLISECONDS` prints the seconds of one call in each
+// round.
 #include <memarray/memarray.hpp>
 
 #include <cmath>
@@ -74,7 +75,7 @@ void inside(Plate& p) {
   memarray::for_each_index(memarray::interior(p.heat.get_shape()), p.stream, add, read(p.change), update(p.heat));
 }
 
-/// The rows of the interior by hand: the least that a loop over part of each row costs.
+/// Adds the rows of the interior by hand: the least that a loop over part of each row costs.
 void rows(Plate& p) {
   double *const heat = p.heat_data, *const change = p.change_data;
   std::int64_t const side = p.side;
@@ -85,7 +86,7 @@ void rows(Plate& p) {
   }
 }
 
-/// Ends the program unless two steps give what two plain ones give.
+/// Ends the program unless two steps give the results of two plain ones.
 void check(std::string const& what, void (*step)(Plate&)) {
   Plate found(100), expected(100);
   for (int i = 0; i < 2; ++i) step(found), plain(expected);

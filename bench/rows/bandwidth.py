@@ -1,4 +1,4 @@
-"""Loops that memory bounds, over several arrays, in the words of memarray and of other models of parallel loops."""
+"""Loops that memory bounds, over several arrays, by memarray and by other models of parallel loops."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Compilation:
 
 
 def command(model: str) -> list[str]:
-    """The compiler and the options of the program ``bandwidth``, without the optimization."""
+    """Returns the compiler and the options of the program ``bandwidth``, without the optimization."""
     entries = json.loads(built("compile_commands.json").read_text())
     words = shlex.split(next(e["command"] for e in entries if Path(e["file"]).name == "bandwidth.cpp"))
     words = words[: words.index("-o")]
@@ -63,7 +63,7 @@ def compiled(model: str, source: str, options: tuple[str, ...]) -> Compilation:
         file, result = Path(folder) / "kernels.cpp", Path(folder) / "kernels.o"
         file.write_text(source)
         process = subprocess.Popen([*command(model), *options, "-c", str(file), "-o", str(result)])
-        _, status, usage = os.wait4(process.pid, 0)  # of the compiler alone, with what it started
+        _, status, usage = os.wait4(process.pid, 0)  # the usage of the compiler and its child processes alone
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise AssertionError(f"the kernels of {model} do not compile")
@@ -87,7 +87,7 @@ FIGURES = (
 
 
 def sources(text: Callable[[str], str]) -> dict[str, str]:
-    """``text(model)`` for memarray and each peer that is present."""
+    """Returns ``text(model)`` for memarray and each peer that is present."""
     made = {model: text(model) for model in ("memarray", "OpenMP", "Kokkos") if not absent(model)}
     return made | ({EARLIER: text("memarray")} if "MEMARRAY_EARLIER" in os.environ else {})
 
@@ -100,7 +100,7 @@ def absent_models() -> str:
 
 
 def candidate(name: str, compilations: list[Compilation], figure: Figure) -> Candidate:
-    """A few compilations serve all rounds: they take seconds, and processor time varies little."""
+    """Returns a candidate that repeats a few compilations: they take seconds, and processor time varies little."""
     figures = itertools.cycle([figure.of(each) for each in compilations])
     return Candidate(name, lambda: next(figures))
 
@@ -108,7 +108,7 @@ def candidate(name: str, compilations: list[Compilation], figure: Figure) -> Can
 def compare_compilations(
     title: str, made: dict[str, list[Compilation]], goals: dict[str, tuple[float | None, ...]], megabytes: float = 0
 ) -> Iterator[Comparison | Value]:
-    """``megabytes``: the limit of the memory, if there is one."""
+    """Yields the comparisons with ``goals``. ``megabytes``: the limit of the memory; 0 for no limit."""
     if megabytes:
         yield Value(f"{title}: peak memory", megabytes, "MB", [each.megabytes for each in made["memarray"]])
     for model in [model for model in goals if model in made]:
@@ -145,7 +145,7 @@ def compile_kernels(setting: Setting) -> Iterator[Comparison | Value]:
 def compile_include(setting: Setting) -> Iterator[Comparison | Value]:
     times = 1 if setting.quick else setting.rounds
     files = sources(include)
-    # `<omp.h>` takes next to nothing, so the yardstick is a file of loops.
+    # `<omp.h>` compiles in almost no time, so the peer is a file of loops.
     if files.pop("OpenMP", None):
         files[KERNELS_IN_OPENMP] = kernels("OpenMP", COUNT)
     yield from compare_compilations(INCLUDE, in_turns(files, BUILDS["optimized"], times), INCLUDE_GOALS, INCLUDE_MEMORY)

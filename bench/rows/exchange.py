@@ -90,14 +90,14 @@ def session(setting: Setting) -> Iterator[Comparison]:
     by_hand, forwarded, shown = [], [], []
     if (module := peer("nanobind_peer")) is not None:
         forwarded = [
-            use("nanobind class lending its nd-array", entered, x=module.ForwardingArray(SIZE)),
+            use("nanobind class exporting its nd-array", entered, x=module.ForwardingArray(SIZE)),
             use("nanobind lease of it", made, lease_of=module.ForwardingArray(SIZE).lease),
         ]
         by_hand = [
             use("nanobind class, capsules by hand", entered, x=module.CapsuleArray(SIZE)),
             use("nanobind lease, capsules by hand", made, lease_of=module.CapsuleArray(SIZE).lease),
         ]
-        # Not the same job: its array can be exported after the exit, without the lock.
+        # Not equivalent: its array can be exported after the exit, without the lock.
         unguarded = module.YieldingArray(SIZE)
         shown.append(use("nanobind class whose enter gives an nd-array", entered, x=unguarded))
     if (module := peer("pybind11_peer")) is not None:

@@ -59,7 +59,7 @@ def results(setting: Setting) -> Iterator[Comparison]:
 
 
 def compilation(source: str) -> list[str]:
-    """The command that compiled it, writing its object nowhere."""
+    """Returns the command that compiled a source, with its object file discarded."""
     folder = next(Path(p) for p in sys.path if (Path(p) / "compile_commands.json").exists())
     commands = json.loads((folder / "compile_commands.json").read_text())
     entry = next(entry for entry in commands if Path(entry["file"]).name == source)
@@ -69,7 +69,7 @@ def compilation(source: str) -> list[str]:
 
 
 def compiled(name: str, source: str) -> Candidate:
-    """Processor seconds of the compiler. It takes seconds, so a few runs serve all rounds."""
+    """Returns a candidate for the compiler's processor seconds. A run takes seconds, so a few serve all rounds."""
     command = compilation(source)
     taken: list[float] = []
 

@@ -1,4 +1,4 @@
-"""Handles of streams and events beside the least that owns one, on a driver of empty functions."""
+"""Handles of streams and events beside the smallest owner of one, on a driver of empty functions."""
 
 from __future__ import annotations
 

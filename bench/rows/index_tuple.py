@@ -70,7 +70,7 @@ def index_3d(setting: Setting) -> Iterator[Comparison]:
 
 
 def without_kept_ramp(made: list[Candidate]) -> list[Candidate]:
-    """Returns the ways that start from ``x`` alone, as memarray does. A kept ramp is the answer, computed before."""
+    """Returns the ways that start from ``x`` alone, as memarray does. A kept ramp has the sums already."""
     return [candidate for candidate in made if "kept ramp" not in candidate.name]
 
 

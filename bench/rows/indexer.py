@@ -25,7 +25,7 @@ VIEWS = ("view", "dense")
 ROWS = 2000
 
 
-#: The functions of the loops that are not called as they are.
+#: The functions of the loops whose functions have other names.
 FUNCTIONS = {
     "view_raw": "nested_strides",
     "view_indexer": "nested_view",

@@ -19,7 +19,7 @@ def view():
 
 
 def exchange_peers() -> dict[str, object]:
-    """Objects whose type has the C exchange API."""
+    """Returns objects whose type has the C exchange API."""
     import numpy as np
 
     found = {}
@@ -94,7 +94,7 @@ def imports(setting: Setting) -> Iterator[Comparison]:
 
 @row("view-exports", "np.asarray(view) and memoryview(view)")
 def exporting(setting: Setting) -> Iterator[Comparison]:
-    """NumPy makes a memoryview of any exporter first: an object that is a memoryview already is no peer."""
+    """Yields the comparisons. NumPy makes a memoryview of any exporter first, so that a memoryview is no peer."""
     import array
 
     import numpy as np

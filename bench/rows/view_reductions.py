@@ -12,7 +12,7 @@ from harness.registry import Setting, row
 
 
 def numbers(setting: Setting, *shape: int):
-    """Random float32 in [0, 1); a quarter of the rows in a quick run."""
+    """Returns random float32 in [0, 1); a quarter of the rows in a quick run."""
     import numpy as np
 
     rows = shape[0] // 4 if setting.quick else shape[0]
@@ -150,8 +150,8 @@ def small(setting: Setting) -> Iterator[Comparison]:
 
 
 def cancelled(x, axis: int):
-    """``x`` with one element more along the axis, which takes nearly all of the sum away: rounding what is left loses
-    nothing that could be seen beside the sum."""
+    """Returns ``x`` with one more element along the axis, which cancels nearly all of the sum. Rounding the rest then
+    loses nothing that is visible beside the sum."""
     import numpy as np
 
     kept = -x.sum(axis=axis, dtype=np.float64, keepdims=True)

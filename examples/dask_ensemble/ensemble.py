@@ -1,4 +1,4 @@
-"""One member of the ensemble: what each worker runs, and what a serial program would."""
+"""One member of the ensemble, computed alike by a worker and by a serial program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Member:
 def simulate(member: Member) -> MemArray:
     """Returns the positions after the last step: the C++ simulation's own array, which is sent without a copy.
 
-    They depend on the member alone: not on threads, nor on which process computes them.
+    The positions depend on the member alone, not on the threads or the process that compute them.
     """
     simulation = Simulation(cells=member.cells, temperature=member.temperature, seed=member.seed)
     simulation.step(member.steps)

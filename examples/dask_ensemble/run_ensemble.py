@@ -21,14 +21,14 @@ def digest(positions: memarray.MemArray) -> str:
 
 
 def kill_owner_of(client: Client, future) -> str:
-    """Ends the worker that holds a result, as the machine would when memory runs out: the result is lost, too."""
+    """Ends the worker that has a result, as the system does when memory runs out. The result is lost, too."""
     (address,) = client.who_has(future)[future.key]
     os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
     return address
 
 
 def in_processes(members: list[Member], workers: int, kill: bool) -> tuple[list[memarray.MemArray], dict]:
-    """Each member's positions, in the members' order, and what happened meanwhile."""
+    """Returns each member's positions, in the members' order, and a report of the run."""
     report: dict = {"killed": None}
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with cluster, Client(cluster) as client:
@@ -51,8 +51,8 @@ def main() -> int:
     parser.add_argument("--members", type=int, default=8)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--no-kill", action="store_true", help="let all workers live")
-    parser.add_argument("--out", type=Path, help="a JSON file for what happened")
+    parser.add_argument("--no-kill", action="store_true", help="kill no worker")
+    parser.add_argument("--out", type=Path, help="a JSON file for the report")
     options = parser.parse_args()
 
     members = [Member(seed, steps=options.steps) for seed in range(options.members)]

@@ -20,7 +20,7 @@ class Gas:
         return np.sqrt(GAMMA * self.pressure / self.density)
 
     def change_of_velocity(self, pressure: float) -> float:
-        """Returns by how much a wave to this pressure changes the velocity: a shock or a rarefaction."""
+        """Returns the change of velocity by a wave to this pressure: a shock or a rarefaction."""
         if pressure > self.pressure:
             a = 2 / ((GAMMA + 1) * self.density)
             return (pressure - self.pressure) * np.sqrt(a / (pressure + (GAMMA - 1) / (GAMMA + 1) * self.pressure))

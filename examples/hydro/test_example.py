@@ -29,7 +29,7 @@ def flow(simulation):
 
 
 def tube(length, gases=SOD):
-    """A shock tube along x."""
+    """Returns a shock tube along x, and the positions of its cells."""
     simulation = Simulation(2, length, width=1 / length)
     x = (np.arange(length) + 0.5) / length - 0.5
     left, right = (np.array([gas.density, gas.velocity, 0, gas.pressure]) for gas in gases)
@@ -49,7 +49,7 @@ def errors(length, gases=SOD, time=0.2, within=0.5):
 
 
 def turbulent(rows=48, columns=40, periodic=True, seed=1):
-    """Gas with waves and eddies of every direction."""
+    """Returns gas with waves and eddies of every direction."""
     simulation = Simulation(rows, columns, width=1 / 32, periodic=periodic)
     random = np.random.default_rng(seed)
     density, velocity_x, velocity_y, pressure = random.uniform(-1, 1, (4, rows, columns))

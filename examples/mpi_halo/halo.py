@@ -14,7 +14,7 @@ def exchange(plate, comm):
     """
     up = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
     down = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
-    # Held until the last request is complete: the memory whose address MPI has neither moves nor changes.
+    # The leases are open until the last request is complete: the memory that MPI uses neither moves nor changes.
     with memarray.leases(plate.field.read(), plate.above.write(), plate.below.write()) as (own, above, below):
         rows = own.view()
         requests = [

@@ -1,4 +1,4 @@
-"""Run it as ``mpiexec -n 4 python -m mpi4py run_heat.py``; all that is known of the plate ends in one file."""
+"""Heat on a plate, by several ranks: ``mpiexec -n 4 python -m mpi4py run_heat.py``. Rank 0 gathers the plate."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 
 def gather(plate, rows, columns, comm):
-    """The whole plate on rank 0; None elsewhere. The others' rows arrive in an array's own memory."""
+    """Returns the whole plate on rank 0, None elsewhere. The others' rows arrive in an array's own memory."""
     counts = comm.gather(plate.field.size)
     if comm.rank:
         with plate.field.read() as own:
@@ -29,13 +29,13 @@ def main():
     parser.add_argument("--columns", type=int, default=48)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--halo", choices=("cpp", "python"), default="cpp", help="the language that exchanges the rows")
-    parser.add_argument("--out", help="file without its suffix: .npy the plate, .json what was counted")
+    parser.add_argument("--out", help="file without its suffix: .npy for the plate, .json for the counts")
     options = parser.parse_args()
 
     comm = MPI.COMM_WORLD
     plate = Plate(options.rows, options.columns, comm=comm.py2f())
     with plate.field.read() as lease:
-        first = np.from_dlpack(lease)  # kept: it stays as it is, and costs no copy
+        first = np.from_dlpack(lease)  # an escaped view: it does not change, and costs no copy
     begin = first.copy()
     if options.halo == "cpp":
         plate.step(options.steps)

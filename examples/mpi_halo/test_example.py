@@ -24,7 +24,7 @@ def mpiexec(ranks, *arguments):
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
-    """The plate after the steps, by so many ranks whose rows C++ or Python exchanges; each is run once."""
+    """Returns a function that runs each plate once, on several ranks whose rows C++ or Python exchanges."""
     folder = tmp_path_factory.mktemp("plates")
 
     def plate(ranks, halo, rows=ROWS, columns=COLUMNS):
@@ -39,7 +39,7 @@ def run(tmp_path_factory):
 
 
 def in_numpy(rows=ROWS, columns=COLUMNS):
-    """The same numbers in the same order, by one process without memarray."""
+    """Returns the plate, computed in the same order of operations by one process without memarray."""
     row, column = np.indices((rows, columns))
     x = np.where((row * 7 + column * 13) % 41 < 5, 0.5 + 0.001 * ((row + column) % 97), 0.0)
     x[:, 0] = 1.0

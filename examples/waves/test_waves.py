@@ -1,4 +1,4 @@
-"""A Cython module that knows memarray by memarray.pxd alone, compiled as C and as C++."""
+"""A Cython module that uses memarray through memarray.pxd alone, compiled as C and as C++."""
 
 import gc
 import threading
@@ -150,7 +150,7 @@ def test_all_streams_have_work_before_the_first_is_waited_for(waves):
         assert [on_host(array) for array in arrays] == [[1.0] * 10] * 3
         with pytest.raises(memarray.LockError, match="filling on a device failed: "):
             waves.fill_on_device([arrays[0], arrays[0]], 0, 2.0)
-        arrays[0].fill(0)  # it is not held any more
+        arrays[0].fill(0)  # no lease holds it
         del arrays
         assert left(sim) == (0, 0)
 

@@ -31,7 +31,7 @@ memarray_import()
 
 
 cdef class Wave:
-    """Owns its heights; `heights` shows them to Python without a copy."""
+    """A wave that owns its heights; `heights` shows them to Python without a copy."""
 
     cdef MemArrayArrayRef now
     cdef MemArrayArrayRef before
@@ -61,7 +61,7 @@ cdef class Wave:
             memarray_api.arrays.release_lease(lease)
 
     def step(self, int steps, double speed=0.25, double timeout=0):
-        """Some steps under write leases of both; the number of them. LockError when Python holds one."""
+        """Runs steps under write leases of both arrays; returns their number. LockError if Python holds a lease."""
         cdef MemArrayLeaseRef now = NULL
         cdef MemArrayLeaseRef before = NULL
         with nogil:
@@ -144,7 +144,7 @@ def energy(source):
 
 
 def means(source, int axis):
-    """A new memarray.BufferView."""
+    """Returns the means along an axis, as a new memarray.BufferView."""
     cdef MemArrayViewRef view = view_from_object(source)
     cdef MemArrayViewRef result
     with nogil:
@@ -166,7 +166,7 @@ cdef struct Filling:
 
 
 cdef int start_fill(Filling* filling, MemArrayContextRef context, MemArrayDevice device, double value) noexcept nogil:
-    """In a stream of its own, and then the event. 0, or -1 with the last error set."""
+    """Fills in a stream of its own, then records the event. Returns 0, or -1 with the last error set."""
     filling.stream = memarray_api.create_stream(context, 1, 0)
     filling.event = memarray_api.create_event(context, 0)
     if filling.stream == NULL or filling.event == NULL:
@@ -184,7 +184,7 @@ cdef int start_fill(Filling* filling, MemArrayContextRef context, MemArrayDevice
 def fill_on_device(arrays, int device_id, double value):
     """Fills arrays on a device, each in a stream of its own, and waits for all; without the GIL."""
     cdef int64_t i, size = len(arrays)
-    cdef Filling* fillings = <Filling*>calloc(size + 1, sizeof(Filling))  # of NULLs, which may be released
+    cdef Filling* fillings = <Filling*>calloc(size + 1, sizeof(Filling))  # all NULL, which may be released
     cdef MemArrayContextRef context = NULL
     cdef MemArrayDevice device
     cdef int status
@@ -200,7 +200,7 @@ def fill_on_device(arrays, int device_id, double value):
             for i in range(size):
                 if status == 0:
                     status = start_fill(&fillings[i], context, device, value)
-            # All are on their way.
+            # All fills are submitted.
             for i in range(size):
                 if status == 0:
                     status = memarray_api.synchronize_event(fillings[i].event)
@@ -217,7 +217,7 @@ def fill_on_device(arrays, int device_id, double value):
 
 
 def count(text, source, double limit):
-    """Returns how many elements exceed the limit, with the text: both pointers are good while other code runs."""
+    """Returns the text and the number of elements above the limit. Both pointers stay valid while other code runs."""
     cdef PyResource words, numbers
     cdef Py_ssize_t length = 0
     cdef int64_t i, size, found = 0

@@ -61,7 +61,7 @@ class CudaResource {
   /// Allocates in the order of `stream`. Throws `OutOfMemoryError`, `CudaError`.
   [[nodiscard]] void* allocate(cuda::stream_ref stream, std::size_t bytes, std::size_t alignment = default_alignment) {
     StreamHandle const handle = create_stream_handle_ref(stream.get());
-    if (!handle) throw_last_error("taking memory in the order of a stream");
+    if (!handle) throw_last_error("allocating memory in the order of a stream");
     return _resource.allocate(handle, bytes, alignment);
   }
   /// Frees pool memory in the order of `stream`, other driver memory after synchronizing it, plain host memory at once.

@@ -65,9 +65,9 @@ class MemArray(_core.ArrayBase):
         """Returns a new array with the shape, dtype and contents of a NumPy array. Makes one copy.
 
         `device` (``"cuda:0"``) moves the array there at once, in the device's default stream. This second copy is
-        counted and logged like every copy between host and devices. Raises CudaError if the device does not exist,
-        OutOfMemoryError, ValueError if `device_id` names another device, and BufferError if the source has a mask or a
-        physical unit, or is a tensor that NumPy cannot read.
+        counted and logged like every copy between host and devices. Raises BufferError if the source has a mask or a
+        physical unit, or is a tensor that NumPy cannot read. Raises ValueError if `device_id` names another device,
+        CudaError if the device does not exist, and OutOfMemoryError.
         """
         from ._numpy import numpy_array
 
@@ -129,9 +129,9 @@ class MemArray(_core.ArrayBase):
         """Replaces all contents with those of `array`: the same shape, any strides, any dtype of the same kind.
 
         Integers that do not fit wrap around and floats are rounded, as in `astype(..., casting="same_kind")`. By
-        default, escaped views keep the old contents. Raises ValueError for another shape, TypeError for another kind,
-        BufferError if the source has a mask or a physical unit or is a tensor that NumPy cannot read, and LockError
-        while the array is held.
+        default, escaped views keep the old contents. Raises BufferError if the source has a mask or a physical unit,
+        or is a tensor that NumPy cannot read. Raises ValueError for another shape, TypeError for another kind, and
+        LockError while the array is held.
         """
         from ._numpy import read_numpy_array
 

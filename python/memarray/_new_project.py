@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> int:
         description="Write a project that owns its arrays in C++ and shows them to Python: source, bindings, tests in "
         "C++ and Python, and what builds them. It builds and passes its tests as it is.",
     )
-    parser.add_argument("name", help="of the project and its Python module, as my_simulation")
+    parser.add_argument("name", help="name of the project and its Python module, such as my_simulation")
     parser.add_argument(
         "--cuda", action="store_true", help="compile the simulation with nvcc; memarray needs CUDA, too"
     )

@@ -3,7 +3,7 @@
 >>> from memarray import shared_memory
 >>> a = shared_memory.create([1000], float)  # pass it, or a.shared_memory, to other processes
 >>> b = shared_memory.attach(a.shared_memory)  # in another process
->>> shared_memory.unlink(a)  # once, when no more process attaches
+>>> shared_memory.unlink(a)  # once, after the last process has attached
 
 Leases exclude each other across all processes. docs/guide/shared_memory.md lists the differences from arrays of one
 process.

@@ -39,9 +39,9 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     RuntimeRelease const released;
     testing::detail::WaitSite const site("memory that its last handle frees");
     for (EventHandle const& event : pending) come_after(*scope.driver(), event);
-    // Another thread's default stream cannot be named: the handle means this thread's, whose work is no other's.
+    // The handle of a per-thread default stream names the calling thread's own; another thread's needs a wait.
     if (thread != 0 && thread != detail::this_thread_number()) static_cast<void>(detail::synchronize(context));
-    detail::give_memory_back(*scope.driver(), kind, stream, resource);
+    detail::free_memory(*scope.driver(), kind, stream, resource);
   }
 
   // Blocks unless the stream can wait.
@@ -70,7 +70,7 @@ DevicePtrHandle allocate(MemoryKind kind, ContextHandle const& context, std::siz
   return make_handle<DevicePtrBox>(
       [&](DevicePtrBox& box) {
         RuntimeRelease const released;
-        cu::Result const result = detail::take_memory(*scope.driver(), kind, pool, stream, bytes, box.resource);
+        cu::Result const result = detail::allocate_memory(*scope.driver(), kind, pool, stream, bytes, box.resource);
         box.owned = result == 0;
         return result;
       },

@@ -8,8 +8,8 @@ constexpr unsigned portable_flag = 1;       // CU_MEMHOSTALLOC_PORTABLE
 
 }  // namespace
 
-cu::Result take_memory(DriverTable const& driver, MemoryKind kind, MemoryPoolHandle const& pool,
-                       StreamHandle const& stream, std::size_t bytes, cu::DevicePtr& pointer) noexcept {
+cu::Result allocate_memory(DriverTable const& driver, MemoryKind kind, MemoryPoolHandle const& pool,
+                           StreamHandle const& stream, std::size_t bytes, cu::DevicePtr& pointer) noexcept {
   switch (kind) {
     case MemoryKind::pool: return driver.cuMemAllocFromPoolAsync(&pointer, bytes, *pool, *stream);
     case MemoryKind::device: return driver.cuMemAlloc(&pointer, bytes);
@@ -22,8 +22,8 @@ cu::Result take_memory(DriverTable const& driver, MemoryKind kind, MemoryPoolHan
   return result;
 }
 
-void give_memory_back(DriverTable const& driver, MemoryKind kind, StreamHandle const& stream,
-                      cu::DevicePtr pointer) noexcept {
+void free_memory(DriverTable const& driver, MemoryKind kind, StreamHandle const& stream,
+                 cu::DevicePtr pointer) noexcept {
   switch (kind) {
     case MemoryKind::pool: static_cast<void>(driver.cuMemFreeAsync(pointer, *stream)); break;
     case MemoryKind::device:

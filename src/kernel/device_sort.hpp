@@ -13,7 +13,7 @@
 // A sort by key on a device: `run(ThreadIndex)` takes a thread's share. It also compiles for host tests.
 namespace memarray::detail {
 
-/// Writes the order and the position of each key.
+/// A kernel that writes the order and the position of each key.
 template <class U, class Position>
 struct DevicePairs {
   std::byte const* keys;
@@ -30,7 +30,7 @@ struct DevicePairs {
   }
 };
 
-/// Copies elements in the order of `positions`. Adjacent threads write adjacent words.
+/// A kernel that copies elements in the order of `positions`. Adjacent threads write adjacent words.
 template <std::size_t bytes, class Position>
 struct DeviceGather {
   static constexpr std::size_t word = bytes;  ///< divides addresses and element size

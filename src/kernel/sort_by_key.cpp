@@ -37,7 +37,7 @@ void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
   });
 }
 
-/// Returns memory to the pool, which keeps it for the next sort.
+/// A deleter that returns memory to the pool, which keeps it for the next sort.
 struct ToPool {
   std::size_t bytes = 0;
   void operator()(void* memory) const noexcept { host_resource().deallocate(default_stream(), memory, bytes); }
@@ -200,7 +200,7 @@ void gather(std::byte const* from, std::byte* to, std::size_t bytes, Position co
   });
 }
 
-/// Reorders elements, also in place. Allocates when made, so `run` cannot fail.
+/// A reordering of elements, also in place. Allocates when made, so `run` cannot fail.
 class Reorder {
  public:
   Reorder(std::byte const* from, std::byte* to, std::size_t bytes, std::int64_t size)

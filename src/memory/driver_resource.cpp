@@ -50,10 +50,10 @@ Handle checked(Handle handle, char const* what) {
 }  // namespace
 
 DriverResource::DriverResource(MemoryType type, ContextHandle context, MemoryPoolHandle pool)
-    : _type(type), _context(checked(std::move(context), "taking memory of a device")), _pool(std::move(pool)) {}
+    : _type(type), _context(checked(std::move(context), "allocating device memory")), _pool(std::move(pool)) {}
 
 DriverResource DriverResource::from_pool(MemoryPoolHandle pool) {
-  checked(pool, "taking memory of a pool");
+  checked(pool, "allocating memory of a pool");
   ContextHandle const context = context_of(pool);
   return {MemoryType::device, context, std::move(pool)};
 }
@@ -82,13 +82,13 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
     throw ValueError("memory of the driver is aligned to " + std::to_string(max_alignment) + " bytes, not to " +
                      std::to_string(alignment));
   if (!stream) detail::throw_null_stream();
-  EnteredContext const scope(_context, "taking memory of a device");
+  EnteredContext const scope(_context, "allocating device memory");
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
   auto const take = [&] {
     // The driver refuses 0 bytes.
     std::size_t const wanted = std::max<std::size_t>(bytes, 1);
-    return detail::take_memory(scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
+    return detail::allocate_memory(scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
   };
   cu::Result result = take();
   if (result == cuda_code::out_of_memory) {
@@ -125,7 +125,7 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
     if (detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context)) return;
     detail::report_blocking("memory without a pool was freed, so earlier work of its stream was waited for");
   }
-  detail::give_memory_back(*table, kind_of(_type, _pool), stream, detail::device_address(pointer));
+  detail::free_memory(*table, kind_of(_type, _pool), stream, detail::device_address(pointer));
 }
 
 void DriverResource::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {

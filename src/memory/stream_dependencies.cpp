@@ -256,7 +256,7 @@ void StreamDependencies::hold_back_escaped(std::span<PendingWork const> ends) no
           hold_back(bound_stream, end.event, "streams of escaped views, before what they write later");
       if (!anywhere) continue;
       wait_here(end.event, "work that reads what escaped views may write later, in streams that are not known");
-      report_blocking("work that reads was waited for: an escaped view may be written in streams that are not known");
+      report_blocking("the caller waited for work that reads: an escaped view may be written in unknown streams");
     } catch (...) {
       static_cast<void>(end_now(end.bound_stream.context));
     }
@@ -358,7 +358,7 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
     _escaped_writable = _escaped_writable || use == Use::write;
     return false;
   }
-  report_blocking("all work of a device was waited for: escaped views were used in streams that are not known");
+  report_blocking("the device was synchronized: escaped views were used in unknown streams");
   return true;
 }
 

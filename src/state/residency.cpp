@@ -94,7 +94,7 @@ BlockPtr Residency::copy_block(ArrayState const& array, char const* why, StreamC
     await(current, Use::read, stream);
     copy_host(fresh->data(), current.data(), bytes);
   }
-  report_copy(static_cast<std::int64_t>(bytes), array.describe() + " went on in fresh memory, as " + why);
+  report_copy(static_cast<std::int64_t>(bytes), array.describe() + " continued in fresh memory, because " + why);
   return fresh;
 }
 

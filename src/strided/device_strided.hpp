@@ -315,7 +315,7 @@ struct DeviceReduction {
   }
 };
 
-/// Threads compute whole results, adjacent threads adjacent ones.
+/// A reduction whose threads compute whole results, adjacent threads adjacent ones.
 template <class U>
 struct DeviceReduceWhole {
   DeviceNest<U> kept;     ///< source, target

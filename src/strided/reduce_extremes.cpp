@@ -58,7 +58,7 @@ struct Least {
   }
 };
 
-/// Compares real parts first. A number with a NaN wins.
+/// An order by real parts first. A number with a NaN wins.
 template <class T>
 struct Least<std::complex<T>> {
   using Element = std::complex<T>;

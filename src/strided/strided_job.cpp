@@ -51,7 +51,8 @@ struct Access {
   std::size_t alignment;
 };
 
-/// Allocates like a device, and collects the kernels' accesses. Launches nothing: `run_on_host` computes the results.
+/// A machine that collects the kernels' accesses. It allocates like a device and launches nothing: `run_on_host`
+/// computes the results.
 struct SimulatedMachine {
   DeviceRun& run;
   std::vector<Access> accesses{};

@@ -186,7 +186,7 @@ void reduce_nothing(Reduction reduction, StridedTarget target) {
 
 void check_reduce(Reduction reduction, DType const& dtype, StridedLayout const& source, AxisMask axes) {
   static_cast<void>(reduced_dtype(reduction, dtype));
-  // Like NumPy, even without results.
+  // Throws like NumPy, even if the result is empty.
   if ((reduction == Reduction::min || reduction == Reduction::max) && terms_of(source, axes) == 0)
     throw ValueError(std::string(to_string(reduction)) + " of an empty view has no value");
 }

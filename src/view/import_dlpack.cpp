@@ -106,7 +106,7 @@ void* data_of(DLTensor const& tensor) {
   auto const base = reinterpret_cast<std::uintptr_t>(tensor.data);
   std::uintptr_t address = 0;
   if (__builtin_add_overflow(base, tensor.byte_offset, &address))
-    refuse("its byte offset, " + std::to_string(tensor.byte_offset) + ", leads out of memory");
+    refuse("its byte offset, " + std::to_string(tensor.byte_offset) + ", leaves the address space");
   return tensor.data ? reinterpret_cast<void*>(address) : nullptr;  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -270,7 +270,7 @@ ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive)
     std::uintptr_t end = 0;
     if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end) ||
         lowest == 0)
-      throw BufferError("cannot import this memory: its strides lead out of memory");
+      throw BufferError("cannot import this memory: its strides leave the address space");
     // Alignments are powers of two: a lower bit in the address or a stride misaligns elements.
     std::uintptr_t bits = address;
     for (int d = 0; d < memory.layout.ndim(); ++d)

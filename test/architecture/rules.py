@@ -29,7 +29,7 @@ NEEDS_THE_RUNTIME = re.compile(r"^cuda/(memory_resource|stream_ref|stream|buffer
 REDUCTIONS = r"^include/memarray/detail/kernel/(reduce|scan)_device\.cuh$"
 MAY_SEE_THRUST = re.compile(rf"^src/memory/|^include/memarray/thrust\.hpp$|{REDUCTIONS}")
 TOOLKIT_HEADERS = re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|cudaTypedefs|driver_types)\.h$")
-# The sources, and the one public header that only nvcc compiles.
+# The sources, and the one header that only nvcc compiles.
 MAY_SEE_THE_TOOLKIT = re.compile(r"^src/|^include/memarray/detail/launch/launch_device\.hpp$")
 SET_UP = ["pip install '.[demo]' && python -m memarray demo", "./test/run"]
 # Work that belongs in a kernel; the examples show how to avoid it.

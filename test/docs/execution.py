@@ -1,4 +1,4 @@
-"""Executes the blocks of a page; `python execution.py PAGE` runs one page in the current folder."""
+"""Execution of the blocks of a page; `python execution.py PAGE` runs one page in the current folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def package_folder() -> Path:
 
 @functools.cache
 def is_there(name: str) -> bool:
-    """True for a Python module, a program, or a header that g++ finds, such as `cblas.h`."""
+    """True if the name is that of a Python module, a program, or a header that g++ finds, such as `cblas.h`."""
     if re.fullmatch(r"\w+", name):
         return bool(importlib.util.find_spec(name) or shutil.which(name))
     command = ["g++", "-fsyntax-only", "-x", "c++", "-include", name, "/dev/null"]
@@ -42,7 +42,7 @@ def run(command: list, shown: str, folder: Path) -> None:
 def run_program(source: str, folder: Path, name: str) -> None:
     (folder / f"{name}.cpp").write_text(source)
     package = package_folder()
-    # Paths within the folder, and linking apart: so ccache recognizes the program in the next run's folder.
+    # With relative paths and a separate link step, ccache recognizes the program in the next run's folder.
     command = [*compiler(), "-std=c++20", "-Wall", "-Wextra", "-Wno-unused", "-c", f"{name}.cpp"]
     command += [f"-I{package}/include", f"-I{package}/include/cccl"]
     command += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DMEMARRAY_HAS_CUDA=0", "-pthread"]
@@ -76,7 +76,7 @@ def build_project(folder: Path) -> None:
 
 
 def run_shell(block: pages.Block, folder: Path) -> bool:
-    """Runs the lines of the block; true if they built the page's project."""
+    """Runs the lines of the block. Returns True if they built the page's project."""
     built = [shell.run_line(line, folder) for line in block.text.splitlines()]
     # Makes the modules of those builds importable.
     sys.path[:0] = [str(build) for build in built if build]

@@ -1,4 +1,4 @@
-"""Reads the pages: their fenced blocks, and the meaning of each kind of block.
+"""The pages: their fenced blocks, and the meaning of each kind of block.
 
 - `python`: executed. The blocks of a page share one namespace, in order, in an empty folder and a fresh interpreter.
 - `pycon`: a transcript, executed by doctest in that namespace. Its output must match (`...` stands for anything).

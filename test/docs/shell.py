@@ -1,5 +1,5 @@
-"""Runs the lines of `sh` blocks as written. If a line takes long and a part of ./test/run covers it, only checks that
-everything that it names exists."""
+"""Execution of the lines of `sh` blocks as written. If a line takes long and a part of ./test/run covers it, only the
+existence of everything that it names is checked."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if not shutil.which("doxygen"):
 
 DOCS = pages.ROOT / "docs"
 INCLUDE = pages.ROOT / "include" / "memarray"
-#: Without the two that only include others.
+#: The public headers without the two that only include others.
 HEADERS = sorted(
     {path for path in INCLUDE.rglob("*.h*") if "detail" not in path.parts}
     - {INCLUDE / "memarray.hpp", INCLUDE / "c_api.h"}
@@ -130,7 +130,7 @@ def shown(site) -> str:
 
 
 def letters(text: str) -> str:
-    """Returns a text without what differs between a comment and its page: line ends, quotes, Markdown."""
+    """Returns a text without the signs that differ between a comment and its page: line ends, quotes, Markdown."""
     return re.sub(r"\W+", "", text)
 
 

@@ -22,7 +22,7 @@ def empty_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.relative_to(pages.ROOT).as_posix())
 def test_snippets_of_page_run(page, empty_folder):
-    # A fresh interpreter, like a reader's: counters begin at zero.
+    # A fresh interpreter, like a user's: counters begin at zero.
     command = [sys.executable, "-W", "error", Path(execution.__file__), page]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

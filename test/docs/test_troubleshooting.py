@@ -14,13 +14,13 @@ ENDINGS = {".cpp", ".cu", ".h", ".hpp", ".in", ".py", ".cmake"}
 TITLES = ("message", "words")
 #: Parts before, between or after which the sources put other parts of messages.
 JOINTS = ("waited: ", " is refused on", "a kernel")
-#: Messages that the sources join from other parts, as those parts.
+#: Messages that the sources join from several parts, each as a tuple of its parts.
 JOINED = (
     ("launching a kernel", " failed:"),
     ("is outside ", "MemArray<"),
     ("failed: ", "the driver refused it", " (", "CUDA_ERROR_"),
     ("holds it for reading (", "1", " lease)", "; pass a timeout to wait for it"),
-    ("went on in fresh memory, as ", "an escaped view is alive and the write may be partial"),
+    ("continued in fresh memory, because ", "an escaped view is alive and the write may be partial"),
     ("as ", "a writable escaped view is alive"),
     ("exited while it held the array in shared memory ", "'"),
 )

@@ -163,8 +163,8 @@ def of(preset: str) -> Build:
 
 def host(part: Part, *targets: str) -> Build:
     """Builds without CUDA. The quick run has no demo, no loops for AVX, kernels of two dtypes and few optimisations.
-    The nightly run tests all dtypes and ranks in C++, optimises the tests and the bindings, and compiles each source
-    alone and without precompiled headers: together they hide missing includes."""
+    The nightly run tests all dtypes and ranks in C++, and optimises the tests and the bindings. It compiles each source
+    alone and without precompiled headers, which finds missing includes."""
     every, precompiled = ("ON", "OFF") if part.nightly else ("OFF", "ON")
     more, joined = ("OFF" if part.quick else "ON"), ("OFF" if part.nightly else "ON")
     return of("host").make(

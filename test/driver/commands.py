@@ -25,7 +25,7 @@ CLOSING_LINE = re.compile(
     r"|^Success: no issues found"
     r"|^Found \d+ error"
     r"|^All checks passed"
-    r"|^MEMARRAY_SEED=\d+"  # of the random tests
+    r"|^MEMARRAY_SEED=\d+"  # seed of the random tests
 )
 
 
@@ -38,7 +38,7 @@ class PartFailed(Exception):
 
 
 class Absent(Exception):
-    """Raised by a part that has nothing to work on in this tree or on this machine."""
+    """The exception of a part that has nothing to work on in this tree or on this machine."""
 
 
 @dataclass

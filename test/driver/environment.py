@@ -81,7 +81,7 @@ class Environment:
             python = self.folder / "bin" / "python"
             tried = part.run([python, "-m", "pip", "install", "--quiet", package], check=False, limit=900)
             if tried.returncode:
-                part.note(f"{package} is not to be had here: the tests that use it are left out")
+                part.note(f"{package} is not available here: the tests that use it are left out")
         self.stamp.write_text(self.wanted())
         return self.folder
 
@@ -119,7 +119,7 @@ def _install_tools(part: Part) -> Path:
         install = [TOOLS.folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
         if part.run(install, check=False, limit=900).returncode:
             part.note(
-                "astropy, numba, pint and pyarrow are not all to be had here: the tests that use them are left out"
+                "astropy, numba, pint and pyarrow are not all available here: the tests that use them are left out"
             )
     return TOOLS.folder
 

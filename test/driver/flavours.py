@@ -20,7 +20,7 @@ VARIABLES = (
 
 
 def flavours(part: Part) -> None:
-    """(nightly) README's first command in an empty environment, with every toolkit hidden and with one off the PATH"""
+    """Runs README's first command in an empty environment, with toolkits hidden and with one off the PATH (nightly)."""
     if not part.nightly:
         raise Absent("nightly only; the parts package and demo do the same with the wheel")
     line = first_command(ROOT / "README.md")

@@ -11,7 +11,7 @@ from pathlib import Path
 from . import builds, environment, new_project, projects
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
-#: Names the interpreters, separated as on the PATH.
+#: The variable that names the interpreters, separated as on the PATH.
 VARIABLE = "PYTHON_FT"
 USUAL = tuple(f"python3.{minor}t" for minor in range(20, 12, -1))
 ABOUT = (
@@ -28,7 +28,7 @@ HAS_NO_GIL = "import sys, memarray, numpy; assert not sys._is_gil_enabled(); pri
 
 
 def free_threaded(part: Part) -> None:
-    """(nightly) memarray for a Python without the GIL (PYTHON_FT names it): tests, under TSan if it is built so"""
+    """Tests memarray with a Python without the GIL, which PYTHON_FT names, under TSan if it is built so (nightly)."""
     if not part.nightly:
         raise Absent("nightly only")
     interpreters = found()

@@ -32,7 +32,7 @@ def replay(part: Part, build: builds.Build) -> None:
 
 
 def fuzz(part: Part) -> None:
-    """(nightly) libFuzzer on imports and on views, with sanitizers, for --minutes each"""
+    """Runs libFuzzer on imports and on views, with sanitizers, for --minutes each (nightly)."""
     if not part.nightly:
         raise Absent("nightly only; what was found before is replayed by the parts host and asan")
     clang = find_clang()

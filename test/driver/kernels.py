@@ -1,4 +1,4 @@
-"""Reads the architectures that a library has kernels for from nvcc's section `.nv_fatbin`."""
+"""The architectures that a library has kernels for, read from nvcc's section `.nv_fatbin`."""
 
 from __future__ import annotations
 

@@ -31,25 +31,25 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         description="Builds memarray and tests it, in environments that it makes under build/test: without options "
         "what a contributor runs, in minutes; --all runs everything that a change must pass. Parts whose inputs this "
         "tree or machine lacks are reported as absent.",
-        epilog="The parts: " + ", ".join(parts.PARTS) + ". --list says what each checks.",
+        epilog="The parts: " + ", ".join(parts.PARTS) + ". --list describes each.",
     )
     parser.add_argument("--only", metavar="PART[,PART]", help="run these parts alone")
     tier = parser.add_mutually_exclusive_group()
-    tier.add_argument("--all", action="store_true", help="all parts, as CI runs them")
+    tier.add_argument("--all", action="store_true", help="run all parts, as CI does")
     tier.add_argument(
         "--nightly",
         action="store_true",
-        help="all parts, and in them what takes hours: mutants, every Python, all architectures",
+        help="run all parts at full length, which takes hours: mutants, every Python, all architectures",
     )
-    parser.add_argument("--list", action="store_true", help="list the parts and end")
+    parser.add_argument("--list", action="store_true", help="list the parts and exit")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="compile N files at a time (2)")
     parser.add_argument(
-        "--minutes", type=float, default=10, metavar="M", help="let each fuzzer of the part fuzz run so long (10)"
+        "--minutes", type=float, default=10, metavar="M", help="run each fuzzer of the part fuzz for M minutes (10)"
     )
     parser.add_argument(
-        "--mutants", default="*", metavar="NAMES", help="try the mutants alone whose names match this pattern ('*')"
+        "--mutants", default="*", metavar="NAMES", help="try only the mutants whose names match this pattern ('*')"
     )
-    parser.add_argument("--fresh", action="store_true", help="forget earlier builds and environments first")
+    parser.add_argument("--fresh", action="store_true", help="delete earlier builds and environments first")
     return parser.parse_args(argv)
 
 

@@ -82,7 +82,7 @@ def read(patch: Path) -> Mutant:
 
 
 def mutants(part: Part) -> None:
-    """the patches of test/mutants: the suite that each names must fail with it (nightly: all patches)"""
+    """Applies the patches of test/mutants: the suite that each names must fail with it (nightly: all patches)."""
     folders = [ROOT / "test" / kind for kind in ("mutants", "additions")]
     every = [read(patch) for folder in folders for patch in sorted(folder.glob(f"{part.mutants}.patch"))]
     chosen = [mutant for mutant in every if part.nightly or mutant.when == "normal"]
@@ -191,7 +191,7 @@ def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> subprocess.Com
 
 
 def is_noticed(mutant: Mutant, status: int, output: str = "") -> bool:
-    """True for a failed test, a crash, a sanitizer's report or a hang; not for a pytest that could not run (2 to 5)."""
+    """True if a test failed, crashed, hung or got a sanitizer's report; False if pytest could not run (2 to 5)."""
     if mutant.expect and (status == TIMED_OUT or mutant.expect not in output):
         return False
     if mutant.suite[0] == "python" and mutant.build == "host":

@@ -1,4 +1,4 @@
-"""Builds and tests the output of `python -m memarray new` by the commands of its own README."""
+"""The part that builds and tests the output of `python -m memarray new` by the commands of its own README."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ READ_WORKFLOW = "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sy
 
 
 def new(part: Part) -> None:
-    """`python -m memarray new`, from the command to green tests with the wheel; nightly every variant, and with nvcc"""
+    """Runs `python -m memarray new` and the project's tests with the wheel; nightly every variant, and with nvcc."""
     variants = list(itertools.product((False, True), repeat=len(OPTIONS))) if part.nightly else [(False, False)]
     try_all(part, "host", variants, {})
     if part.nightly and builds.toolkit():

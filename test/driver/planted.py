@@ -10,7 +10,7 @@ from .commands import ROOT, Part, PartFailed
 
 
 def planted(part: Part) -> None:
-    """faults on purpose, which the sanitized builds must report, in a C++ program and in Python"""
+    """Runs planted faults in a C++ program and in Python, which the sanitized builds must report."""
     missed = []
     for source in sorted((ROOT / "test" / "planted").glob("fault_*.cpp")):
         words = dict(re.findall(r"^// (sanitizer|expect): (.*)$", source.read_text(), re.MULTILINE))

@@ -33,7 +33,7 @@ WITH_KERNELS = (DOWNSTREAM / "kernels", DOWNSTREAM / "module", ROOT / "examples/
 
 
 def downstream(part: Part) -> None:
-    """examples/* and test/downstream/*, built with the installed wheel; quick: one example, against the host build"""
+    """Builds and tests examples/* and test/downstream/* with the installed wheel; quick: one, with the host build."""
     if part.quick:
         return one_project(part)
     folder = wheels.installed(part)
@@ -48,7 +48,7 @@ def downstream(part: Part) -> None:
     if not projects:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
     if "gfortran" in environment.missing_for_fortran():
-        part.note("gfortran is not to be had here: examples/fortran is left out")
+        part.note("gfortran is not available here: examples/fortran is left out")
     if part.nightly:
         fuzz.find_clang()  # test/downstream/strict uses it
     if not fuzz.clangs():
@@ -161,7 +161,7 @@ def with_peers(part: Part, build: Path) -> dict[str, str]:
 
 
 def build_against(part: Part, build: builds.Build, project: Path, *options: str) -> Path:
-    """Compiles a project against what `build` installs; returns the folder of its modules."""
+    """Compiles a project against the files that `build` installs; returns the folder of its modules."""
     stage = build.folder / "stage"
     cmake = environment.tool(part, "cmake")
     part.run([cmake, "--install", build.folder, "--prefix", stage, "--component", "devel"])

@@ -46,7 +46,7 @@ IN_WHEEL = (
 
 
 def package(part: Part) -> None:
-    """the sdist, from it alone the wheel, repaired: contents, size, links, an empty environment; nightly CUDA's, too"""
+    """Builds the sdist, and from it alone the wheel; repairs, checks and installs it (nightly CUDA's, too)."""
     if part.nightly and builds.toolkit():
         install(part, "cuda")
     install(part, "host")
@@ -185,7 +185,7 @@ def installed_package(folder: Path) -> Path:
 
 
 def demo(part: Part) -> None:
-    """the demo from the installed wheel, first without and then with the packages of its extra"""
+    """Runs the demo from the installed wheel, first without and then with the packages of its extra."""
     if not (ROOT / "examples" / "lennard_jones" / "CMakeLists.txt").exists():
         raise Absent("examples/lennard_jones is not there yet")
     folder = installed(part)

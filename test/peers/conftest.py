@@ -1,4 +1,4 @@
-"""Marks the tests of a peer's suite that fail by design: a module's DIFFERENCES say which, and why.
+"""Markers for the tests of a peer's suite that fail by design: a module's DIFFERENCES have their names and reasons.
 
 A reason that begins with "sometimes" belongs to a test with random input, which may pass.
 """

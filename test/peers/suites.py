@@ -17,7 +17,7 @@ loaded: list[ModuleType] = []
 
 
 def sdist(project: str) -> Path:
-    """The unpacked source distribution of a project, below the folder that ``run.py`` names."""
+    """Returns the unpacked source distribution of a project, below the folder that ``run.py`` names."""
     found = sorted(Path(os.environ["MEMARRAY_PEERS"]).glob(f"{project}-*/PKG-INFO"))
     if not found:
         raise LookupError(f"no source distribution of {project} was downloaded")
@@ -25,7 +25,7 @@ def sdist(project: str) -> Path:
 
 
 def load(path: Path, name: str, replace: dict[str, str] | None = None, **names: object) -> ModuleType:
-    """The module at `path`, with some of its text replaced and some names defined before its first line runs."""
+    """Loads the module at `path`, with some of its text replaced and some names defined before its first line runs."""
     source = path.read_text()
     for old, new in (replace or {}).items():
         if old not in source:
@@ -55,16 +55,16 @@ class Shim(ModuleType):
 
 
 def built(project: str) -> Path:
-    """The folder of the extension modules that ``run.py`` built from a project's source distribution."""
+    """Returns the folder of the extension modules that ``run.py`` built from a project's source distribution."""
     return Path(os.environ["MEMARRAY_PEERS"]) / f"build-{project}"
 
 
 def as_exports(
     module: ModuleType, export: Callable[[np.ndarray], object], takes: Callable[[Callable[..., object]], bool]
 ) -> Shim:
-    """The module, whose functions of which `takes` is true get an export in place of each array argument.
+    """Returns a shim of the module. Its functions for which `takes` is true get exports in place of arrays.
 
-    An array that memarray has no dtype for is passed as it is.
+    An array that memarray has no dtype for is passed unchanged.
     """
 
     def exported(argument: object) -> object:

@@ -1,7 +1,7 @@
 """CPython's own tests of the buffer protocol, with a BufferView between each exporter and its consumer.
 
-Buffers that no view can show (formats that are no dtype or another spelling of one, suboffsets, strides of a single
-element) go to the consumer directly, as in CPython's own run.
+Buffers that no view can show go to the consumer directly, as in CPython's own run. Their formats are no dtype or
+another spelling of one, or they have suboffsets, or strides of a single element.
 """
 
 import _testbuffer
@@ -17,7 +17,7 @@ through_views = 0
 
 
 def same_strides(shown, own):
-    """False where only extents of one or no element have others: a view gives those that NumPy gives."""
+    """True if all strides are equal. They may differ only in dimensions of at most one element: a view has NumPy's."""
     if own.nbytes:
         pairs = zip(shown.strides, own.strides, own.shape, strict=True)
         assert all(given == expected for given, expected, extent in pairs if extent > 1), (shown.strides, own.strides)
@@ -25,7 +25,7 @@ def same_strides(shown, own):
 
 
 def view_of(obj):
-    """A view of what exports a buffer, or the object itself where no view can show it."""
+    """Returns a view of an exporter of buffers, or the object itself where no view can show it."""
     global through_views
     try:
         view = memarray.BufferView(obj)
@@ -39,7 +39,7 @@ def view_of(obj):
 
 
 def origin(obj):
-    """The exporter behind views and memoryviews; the suite expects its consumers to name it."""
+    """Returns the exporter behind views and memoryviews; the suite expects its consumers to name it."""
     while True:
         behind = getattr(obj, "owner" if isinstance(obj, memarray.BufferView) else "obj", None)
         if behind is None:
@@ -48,7 +48,7 @@ def origin(obj):
 
 
 class Instances(type):
-    """Instances of the consumer are those of the type that it wraps; so are its other attributes."""
+    """The metaclass of consumers, whose instances and other attributes are those of the types that they wrap."""
 
     def __instancecheck__(cls, obj):
         return isinstance(obj, cls.wrapped)

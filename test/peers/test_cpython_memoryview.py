@@ -18,7 +18,7 @@ def concerned():
 
 
 def made_from(case):
-    """The case with `_view` taking the way through memarray; slices of what it makes are memoryview's own."""
+    """Returns the case with a `_view` that passes through memarray; slices of the result are memoryview's own."""
 
     class Case(case):
         def _view(self, obj):

@@ -33,7 +33,7 @@ class Elements:
 
 
 class OverDLPack:
-    """Shows the DLPack methods of an object and nothing else of it."""
+    """A wrapper that shows only the DLPack methods of an object."""
 
     def __init__(self, exporter):
         self.exporter = exporter
@@ -68,7 +68,7 @@ class LeaseOverDLPack(Elements):
 
 
 def exported(message):
-    """The message with `Elements` replaced by what they export."""
+    """Returns the message with `Elements` replaced by their exports."""
     if isinstance(message, Elements):
         return message.exported
     return [exported(part) for part in message] if isinstance(message, list) else message
@@ -79,7 +79,7 @@ def sending_exports(function):
 
 
 class Buffer:
-    """Makes MPI's own buffers of what objects export."""
+    """A replacement for `MPI.buffer`, which makes MPI's own buffers of exports."""
 
     @staticmethod
     def frombuffer(obj, **keywords):

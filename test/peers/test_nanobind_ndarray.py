@@ -20,14 +20,14 @@ def import_by_memarray(x, /, **keywords):
 
 
 def suite(name, numpy=np, extension=test_ndarray_ext):
-    """A class with the suite's test functions, which see those two modules in place of their own."""
+    """Returns a class with the suite's test functions, which see those two modules in place of their own."""
     lines = {"import test_ndarray_ext as t\n": "", "    import numpy as np\n": ""}
     module = load(FOLDER / "test_ndarray.py", name, lines, np=numpy, t=extension)
     return type(name, (), {test: staticmethod(f) for test, f in vars(module).items() if test.startswith("test")})
 
 
 def takes_exports(function):
-    """Every function of the extension takes what has __dlpack__."""
+    """True for every function of the extension: all accept objects with __dlpack__."""
     return True
 
 

@@ -37,7 +37,7 @@ class ByLease(ByView):
 
 
 def exported_by(kind):
-    """NumPy, with functions whose arrays are exported by memarray."""
+    """Returns NumPy with functions whose arrays are exported by memarray."""
 
     def making(function):
         # A copy owns its memory, so that exports of it keep the array itself.

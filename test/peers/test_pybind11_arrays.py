@@ -23,7 +23,7 @@ def export_view(array):
 
 
 def through_a_view(function):
-    """The function with a view of its first argument in place of it, where that exports a buffer."""
+    """Returns the function with a view in place of a first argument that exports a buffer."""
 
     def call(obj, *args, **keywords):
         try:
@@ -36,12 +36,12 @@ def through_a_view(function):
 
 
 def takes_exports(function):
-    """True for functions that convert what is not an array; others refuse all but numpy.ndarray."""
+    """True if the function converts other objects to arrays. Others refuse all but numpy.ndarray."""
     return "numpy.ndarray" not in (function.__doc__ or "") and not function.__name__.endswith("noconvert")
 
 
 def suite(file, topic, name, **names):
-    """A class with the test functions and fixtures of a file, which see these names in place of their own."""
+    """Returns a class with the test functions and fixtures of a file, which see these names in place of their own."""
     lines = {f"from pybind11_tests import {topic} as m\n": "", 'np = pytest.importorskip("numpy")\n': ""}
     module = load(FOLDER / file, name, lines, **names)
     found = {test: staticmethod(f) for test, f in vars(module).items() if test.startswith("test_")}
@@ -68,7 +68,7 @@ TestBuffers = suite(
 
 @pytest.fixture(autouse=True)
 def forget_earlier_objects():
-    """The suite counts the objects that it makes, and is here twice in one process."""
+    """Forgets earlier objects: the suite counts the objects that it makes, and runs twice in one process."""
     pytest.gc_collect()
     pybind11_tests.ConstructorStats.get(pybind11_tests.buffers.Matrix).values()
 

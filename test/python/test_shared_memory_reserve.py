@@ -34,7 +34,7 @@ assert "unlink segments" in words and f"{(8 << 20) + 16384:,} bytes" in words, w
 assert os.listdir("/dev/shm") == []
 shared_memory._check_free = check
 
-# What fits is there whole, and the next array finds only what is left.
+# An array that fits is reserved completely; the next one gets the rest.
 a = shared_memory.create([512 << 10], "uint8")
 a.fill(7)
 words = refused([512 << 10], "uint8")
@@ -132,7 +132,7 @@ def open_files():
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 def limit(free):
-    "So many descriptors can be had."
+    "Limits the free file descriptors to this number."
     used, number = open_files(), 0
     while number - len([one for one in used if one < number]) < free:
         number += 1

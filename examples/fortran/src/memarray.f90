@@ -132,14 +132,14 @@ contains
     array = memarray_create_array("float64" // c_null_char, 2_c_int, int(shape(2:1:-1), c_int64_t))
   end function
 
-  !> True for an array of float64 with two dimensions.
+  !> True if the array has float64 elements and two dimensions.
   function array_is(array) result(is)
     type(c_ptr), intent(in) :: array
     logical :: is
     is = memarray_array_is(array, "float64" // c_null_char, 2_c_int) == 1
   end function
 
-  !> True for a view of float64 with two dimensions on the host.
+  !> True if the view has float64 elements and two dimensions, and is on the host.
   function view_is(view) result(is)
     type(c_ptr), intent(in) :: view
     logical :: is
@@ -162,8 +162,8 @@ contains
     if (done) call c_f_pointer(memory, matrix, shape(2:1:-1))
   end function
 
-  !> Makes `matrix` the memory of a view, valid until the release of the view. False unless the elements of a column are
-  !> adjacent; columns may be apart, as in a block of a larger matrix.
+  !> Makes `matrix` the memory of a view, valid until the release of the view. Returns false unless the elements of a
+  !> column are adjacent; columns may be apart, as in a block of a larger matrix.
   function view_matrix(view, matrix) result(done)
     type(c_ptr), intent(in) :: view
     real(c_double), pointer, intent(out) :: matrix(:, :)

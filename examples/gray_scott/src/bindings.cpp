@@ -7,7 +7,8 @@ using gray_scott_core::Simulation;
 
 namespace {
 
-// Other Python threads run meanwhile. If one of them holds a lease, the next step throws `LockError` instead of racing.
+// Runs steps. Other Python threads run meanwhile: if one of them holds a lease, the next step throws `LockError`
+// instead of racing.
 void step(Simulation& simulation, std::int64_t count) {
   memarray::RuntimeRelease release;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -23,9 +24,10 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   py::class_<Simulation>(module, "Simulation", "Two substances that spread over a grid without edges and react.")
       .def(py::init<std::int64_t, std::int64_t, double, double>(), py::arg("rows"), py::arg("columns"),
            py::arg("feed") = 0.037, py::arg("kill") = 0.06)
-      .def("step", &step, py::arg("count") = 1, "Go on by `count` steps of time.")
-      .def("mean_v", &Simulation::mean_v, "The mean of v.")
-      .def("largest_change", &Simulation::largest_change, "How much the last step changed an element at most.")
-      .def("move_to", &Simulation::move_to, py::arg("device_id"), "To a CUDA device; below zero, to the host.")
+      .def("step", &step, py::arg("count") = 1, "Advance the simulation by `count` steps.")
+      .def("mean_v", &Simulation::mean_v, "Return the mean of v.")
+      .def("largest_change", &Simulation::largest_change, "Return the largest change of an element in the last step.")
+      .def("move_to", &Simulation::move_to, py::arg("device_id"),
+           "Move the memory to a CUDA device; below zero, to the host.")
       .def_readonly("fields", &Simulation::fields, "(2, rows, columns) float64: u and v, the simulation's own memory");
 }

@@ -17,7 +17,8 @@ using Out = memarray::ArrayIndexer<double, 3>;
 constexpr double spread_u = 0.16;
 constexpr double spread_v = 0.08;
 
-/// Computes the next value of one element. The index type is a template parameter: 32-bit where the grid allows.
+/// A kernel that computes the next value of one element. The index type is a template parameter: 32-bit where the grid
+/// allows.
 struct React {
   double feed, kill;
 

@@ -7,7 +7,7 @@
 namespace gray_scott_core {
 
 /// A reaction u + 2 v → 3 v of two diffusing substances on a periodic grid. u is fed and v is removed, so that spots
-/// and stripes grow from a seed (J. E. Pearson, "Complex Patterns in a Simple System", Science 261, 1993).
+/// and stripes grow from a seed. Source: J. E. Pearson, "Complex Patterns in a Simple System", Science 261, 1993.
 class Simulation {
  public:
   /// Fills the grid with u and puts a square of v in the middle. Throws `memarray::ValueError` for fewer than 8 rows or

@@ -11,7 +11,7 @@ def simulation():
 
 
 def expected(fields, feed=0.037, kill=0.06):
-    """One step, by NumPy."""
+    """Returns the fields after one step, by NumPy."""
     u, v = fields
     around = [np.roll(f, 1, 0) + np.roll(f, -1, 0) + np.roll(f, 1, 1) + np.roll(f, -1, 1) - 4 * f for f in fields]
     reaction = u * v * v

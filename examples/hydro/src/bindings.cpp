@@ -10,7 +10,8 @@ using hydro::Simulation;
 
 namespace {
 
-// Other Python threads run meanwhile. If one of them holds a lease, the next step throws `LockError` instead of racing.
+// Runs steps. Other Python threads run meanwhile: if one of them holds a lease, the next step throws `LockError`
+// instead of racing.
 void step(Simulation& simulation, std::int64_t count) {
   memarray::RuntimeRelease release;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -45,11 +46,12 @@ PYBIND11_MODULE(hydro, module, py::mod_gil_not_used()) {
              return Simulation(rows, columns, width, periodic ? Border::periodic : Border::closed);
            }),
            py::arg("rows"), py::arg("columns"), py::kw_only(), py::arg("width"), py::arg("periodic") = false,
-           "width: of a cell. The gas is at rest, with density and pressure 1.")
+           "width: width of a cell. The gas is at rest, with density and pressure 1.")
       .def("step", step, py::arg("count") = 1, "Run `count` steps, each as long as is stable.")
       .def("run_until", run_until, py::arg("time"), "Run steps up to a time.")
-      .def("move_to", &Simulation::move_to, py::arg("device_id"), "To a CUDA device; below zero, to the host.")
-      .def("total", total, "Mass, momentum and energy in the box.")
+      .def("move_to", &Simulation::move_to, py::arg("device_id"),
+           "Move the memory to a CUDA device; below zero, to the host.")
+      .def("total", total, "Return mass, momentum and energy in the box.")
       .def_readonly("cells", &Simulation::cells,
                     "(rows, columns, 4) float64: density, momentum in x and y, energy; per volume")
       .def_property_readonly("time", &Simulation::time);

@@ -47,13 +47,13 @@ struct Fill {
   }
 };
 
-/// Computes what flows in a cell, or in a ghost: the cell at the other end, or a mirror image.
+/// A kernel that computes the flow in a cell, or in a ghost: that of the cell at the other end, or a mirror image.
 struct Surround {
   Border border;
 
   struct Source {
     std::int64_t index;
-    double sign;  ///< of the velocity
+    double sign;  ///< sign of the velocity
   };
   [[nodiscard]] MEMARRAY_HD Source source(std::int64_t i, std::int64_t count) const {
     if (i >= 0 && i < count) return {i, 1};
@@ -72,7 +72,7 @@ struct Surround {
   }
 };
 
-/// Returns the speeds of the fastest waves in both directions.
+/// The sum of the speeds of the fastest waves in both directions.
 struct Speed {
   template <class Index>
   MEMARRAY_HD double operator()(At<Index> at, In flow) const {
@@ -89,7 +89,7 @@ struct TimeStep {
   }
 };
 
-/// Advances `from` by the fluxes through the faces, and blends the result with the cells before the step.
+/// A kernel that advances `from` by the fluxes through the faces, and blends the result with the cells before the step.
 /// `kept` is the weight of the latter.
 struct Advance {
   double kept;

@@ -12,8 +12,8 @@ namespace hydro {
 /// The border of the box.
 enum class Border { closed, periodic };
 
-/// A gas in a box of `rows` by `columns` square cells: the Euler equations in two dimensions, by finite volumes of
-/// second order (MUSCL with van Leer's limiter, HLLC fluxes, Heun's method in time).
+/// A gas in a box of `rows` by `columns` square cells: the Euler equations in two dimensions. The method is finite
+/// volumes of second order (MUSCL with van Leer's limiter, HLLC fluxes, Heun's method in time).
 class Simulation {
  public:
   /// Fills the box with gas at rest, of density and pressure 1. Throws `memarray::ValueError` for fewer than 2 rows or

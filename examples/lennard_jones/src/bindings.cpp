@@ -10,8 +10,8 @@ using lennard_jones::Simulation;
 
 namespace {
 
-// Other Python threads run meanwhile. If one of them holds a lease, the next kernel throws `LockError` instead of
-// racing.
+// Runs steps. Other Python threads run meanwhile: if one of them holds a lease, the next kernel throws `LockError`
+// instead of racing.
 void step(Simulation& simulation, std::int64_t count) {
   memarray::RuntimeRelease release;
   simulation.step(count < 0 ? count : 0);
@@ -55,16 +55,16 @@ PYBIND11_MODULE(_lennard_jones, module) {
            py::arg("temperature") = defaults.temperature, py::arg("time_step") = defaults.time_step,
            py::arg("cutoff") = defaults.cutoff, py::arg("shifted_force") = defaults.shifted_force,
            py::arg("seed") = defaults.seed)
-      .def("step", step, py::arg("count") = 1, "Velocity Verlet, `count` times; Ctrl-C ends it between two steps.")
+      .def("step", step, py::arg("count") = 1, "Run `count` velocity Verlet steps; Ctrl-C ends them between two steps.")
       .def("compute_forces", &Simulation::compute_forces,
            "Bring forces, energies, virials and density up to date after writing into positions.")
       .def("set_temperature", &Simulation::set_temperature, py::arg("temperature"), "Scale the velocities.")
       .def("zero_momentum", &Simulation::zero_momentum, "Bring the centre of mass to rest.")
-      .def("temperature", &Simulation::temperature, "The kinetic temperature now.")
-      .def("potential_energy", &Simulation::potential_energy, "The sum of `energies`.")
+      .def("temperature", &Simulation::temperature, "Return the kinetic temperature.")
+      .def("potential_energy", &Simulation::potential_energy, "Return the sum of `energies`.")
       .def("move_memory", move_memory, py::arg("device_type"), py::arg("device_id") = 0,
            "Move all arrays to a device, where the next steps then run.")
-      .def("addresses", addresses, "Where C++ has the arrays: what Python borrows is at the same places.")
+      .def("addresses", addresses, "Return the addresses of the arrays in C++, which equal those that Python sees.")
       .def_readonly("positions", &Simulation::positions, "(n, 3) float64, not wrapped into the box")
       .def_readonly("velocities", &Simulation::velocities, "(n, 3) float64")
       .def_readonly("forces", &Simulation::forces, "(n, 3) float64")
@@ -83,5 +83,5 @@ PYBIND11_MODULE(_lennard_jones, module) {
                             py::arg("cutoff") = options.cutoff, py::arg("shifted_force") = options.shifted_force,
                             py::arg("seed") = options.seed);
           },
-          "what the simulation was made with, as a dict");
+          "The constructor's arguments, as a dict.");
 }

@@ -19,7 +19,7 @@ using In = memarray::ArrayIndexer<T const, ndim>;
 template <class T, int ndim>
 using Out = memarray::ArrayIndexer<T, ndim>;
 
-/// Places four particles in each cubic cell, away from the cell walls so that rounding cannot move one across.
+/// A lattice of four particles in each cubic cell, away from the cell walls so that rounding cannot move one across.
 struct FccLattice {
   double spacing;
   std::int64_t cells;
@@ -33,8 +33,8 @@ struct FccLattice {
   }
 };
 
-/// Draws normally distributed numbers that depend on seed and index only. Any number of threads, or a device, draws
-/// identical numbers (splitmix64 of a counter, then the Box-Muller transform).
+/// Normally distributed numbers that depend on seed and index only. Any number of threads, or a device, draws identical
+/// numbers (splitmix64 of a counter, then the Box-Muller transform).
 struct NormalVelocity {
   std::uint64_t seed;
 
@@ -53,8 +53,7 @@ struct NormalVelocity {
   }
 };
 
-/// Computes one element per axis by adding in particle order, so that the result does not depend on the number of
-/// threads.
+/// The mean of one axis, added in particle order, so that the result does not depend on the number of threads.
 struct MeanOfAxis {
   int power;
 
@@ -103,7 +102,7 @@ MEMARRAY_HD inline CellGrid::Cell cell_of_particle(CellGrid const& grid, In<doub
           grid.cell_of(grid.wrap(positions[{i, 2}]))};
 }
 
-/// Sets each slot to the particle of its number, and to the number of that particle's cell in C order.
+/// A kernel that sets each slot to the particle of its number, and to the number of that particle's cell in C order.
 struct NumberParticles {
   CellGrid grid;
 
@@ -115,7 +114,7 @@ struct NumberParticles {
   }
 };
 
-/// Finds the slots of each cell, once they are sorted by cell.
+/// A kernel that finds the slots of each cell, once they are sorted by cell.
 struct FindSlots {
   CellGrid grid;
 
@@ -142,7 +141,8 @@ struct FindSlots {
   }
 };
 
-/// Copies positions in cell order. Neighbours are adjacent in the copy, so the force loop reads memory in order.
+/// A kernel that copies positions in cell order. Neighbours are adjacent in the copy, so the force loop reads memory in
+/// order.
 struct GatherWrapped {
   CellGrid grid;
 
@@ -152,8 +152,8 @@ struct GatherWrapped {
   }
 };
 
-/// Computes the force on one particle and its half of each pair's energy and virial. Each pair is visited from both
-/// ends, so that no two particles write to one place. The two visits give exactly opposite forces.
+/// A kernel that computes the force on one particle and its half of each pair's energy and virial. Each pair is visited
+/// from both ends, so that no two particles write to one place. The two visits give exactly opposite forces.
 struct PairForces {
   CellGrid grid;
   Potential potential;

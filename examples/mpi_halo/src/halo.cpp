@@ -15,7 +15,7 @@ void check(int code, char const* call) {
 
 Exchange::Exchange(memarray::MemArray<double, 2> const& field, Halo& halo, MPI_Comm comm)
     : Exchange(memarray::leases(memarray::read(field), memarray::write(halo.above), memarray::write(halo.below))) {
-  // If this throws, the destructor runs, as a constructor has completed: it waits for the messages so far.
+  // If this throws, the destructor waits for the messages so far: it runs because a constructor has completed.
   int rank = 0;
   int size = 0;
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");

@@ -18,10 +18,10 @@ struct Halo {
   memarray::MemArray<double, 1> below;
 };
 
-/// Messages on their way: the first and last row of a field to the ranks above and below, and their rows to a halo,
-/// without intermediate buffers. At the edge of the plate no row is sent, and the halo row is unchanged.
+/// Pending messages: the first and last row of a field to the ranks above and below, and their rows to a halo. There
+/// are no intermediate buffers. At the edge of the plate no row is sent, and the halo row is unchanged.
 ///
-/// The arrays are leased until all messages have arrived: the memory whose address MPI has neither moves nor changes.
+/// The arrays are leased until all messages have arrived: the memory that MPI uses neither moves nor changes.
 /// Kernels may read the field meanwhile.
 class Exchange {
  public:

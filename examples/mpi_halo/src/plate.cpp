@@ -20,7 +20,7 @@ using At = cuda::std::array<Index, 2>;
 template <int ndim>
 using In = memarray::ArrayIndexer<double const, ndim>;
 
-/// Sets the initial state: cold, with a hot left edge and warm spots, neither symmetric nor aligned to a rank's rows.
+/// The initial state: cold, with a hot left edge and warm spots, neither symmetric nor aligned to a rank's rows.
 struct Begin {
   std::int64_t first_row;
 
@@ -50,7 +50,7 @@ struct ChangeInterior {
   }
 };
 
-/// Computes a point of the first or last row.
+/// A kernel that computes the change of a point of the first or last row.
 struct ChangeBorder {
   Change change_of;
 

@@ -13,16 +13,17 @@ namespace heat {
 /// ranks.
 class Plate {
  public:
-  /// `comm` must outlive the plate. Throws `std::invalid_argument` if a rank would have no row.
+  /// Splits the rows over the ranks of `comm`, which must outlive the plate. Throws `std::invalid_argument` if a rank
+  /// would have no row.
   Plate(std::int64_t rows, std::int64_t columns, double rate, MPI_Comm comm);
 
   /// Computes the interior while the neighbours' rows travel, and then the rest. Collective over the communicator.
   /// Throws `LockError` if a conflicting lease is open; the field is then unchanged.
   void step();
-  /// Computes how the points change whose neighbours are all the rank's own. It needs no row of another rank.
+  /// Computes the changes of the points whose neighbours are all the rank's own. It needs no row of another rank.
   void sweep_interior();
-  /// Computes how the first and last row change, with the rows in `halo`, and changes the field. Throws `LockError` if
-  /// a conflicting lease is open; the field is then unchanged.
+  /// Computes the changes of the first and last row from the rows in `halo`, and changes the field. Throws `LockError`
+  /// if a conflicting lease is open; the field is then unchanged.
   void sweep_border();
 
   [[nodiscard]] std::int64_t first_row() const { return _first_row; }
@@ -43,7 +44,7 @@ class Plate {
   Halo halo;
 
  private:
-  memarray::MemArray<double, 2> _change;  ///< of the field in a step; always 0 at the edge of the plate
+  memarray::MemArray<double, 2> _change;  ///< change of the field in a step; always 0 at the edge of the plate
 };
 
 }  // namespace heat

@@ -17,7 +17,7 @@ namespace memarray {
 
 namespace detail {
 
-/// Borrows an array; holds no lock.
+/// A borrowed array with its access mode; holds no lock.
 template <class T, int rank, AccessMode mode>
 struct ArrayAccess {
   static constexpr AccessMode kind = mode;

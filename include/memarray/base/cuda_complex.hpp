@@ -9,7 +9,7 @@
 
 namespace memarray {
 
-/// Gives `cuda::std::complex` the dtype of `std::complex`.
+/// The dtype of `cuda::std::complex` is that of `std::complex`.
 template <class T>
   requires Element<std::complex<T>>
 struct dtype_traits<cuda::std::complex<T>> : dtype_traits<std::complex<T>> {

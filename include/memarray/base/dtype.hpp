@@ -84,7 +84,7 @@ MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
 /// Returns a shipped dtype by name ("float64"), or null. Valid forever.
 MEMARRAY_API DType const* find_dtype(std::string_view name) noexcept;
 
-/// Finds it by DLPack type.
+/// Returns a shipped dtype by DLPack type, or null.
 MEMARRAY_API DType const* find_dtype(DLDataType type) noexcept;
 
 namespace detail {

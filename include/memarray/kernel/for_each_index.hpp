@@ -92,7 +92,7 @@ inline constexpr bool has_template_index =
     std::is_invocable_v<F&, T&, std::int64_t> && !std::is_invocable_v<F&, T&, OneIndex<std::int32_t>> &&
     !std::is_invocable_v<F&, T&, OneIndex<std::int64_t>> && !std::is_invocable_v<F&, T&, LossyIndex>;
 
-/// Calls `f(element, indices)`, or `f(element, i)` in one dimension.
+/// A functor that calls `f(element, indices)`, or `f(element, i)` in one dimension.
 template <class F>
 struct ElementFirst {
   F f;

@@ -21,7 +21,7 @@ template <class T>
 // Operations for reductions and scans, on host and device. Any associative and commutative functor of two values
 // serves.
 
-/// Adds; integers wrap.
+/// The sum of two values; integers wrap.
 struct plus {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
@@ -29,7 +29,7 @@ struct plus {
   }
 };
 
-/// Returns the smaller value; NaN if either is, as NumPy does.
+/// The smaller value; NaN if either is, as in NumPy.
 struct minimum {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
@@ -37,7 +37,7 @@ struct minimum {
   }
 };
 
-/// Returns the larger value; NaN if either is.
+/// The larger value; NaN if either is.
 struct maximum {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
@@ -45,7 +45,7 @@ struct maximum {
   }
 };
 
-/// Returns true if both values are.
+/// True if both values are.
 struct logical_and {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
@@ -53,7 +53,7 @@ struct logical_and {
   }
 };
 
-/// Returns true if a value is.
+/// True if a value is.
 struct logical_or {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {

@@ -34,7 +34,7 @@ struct SumOf<std::complex<T>> {
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Sums on a device with shipped kernels, which need no nvcc.
+/// A sum on a device by shipped kernels, which need no nvcc.
 template <class T>
 struct RunSum {
   using Sum = typename SumOf<T>::type;

@@ -207,8 +207,8 @@ class ArgumentCaster : public Loader<Parameter> {
   explicit operator Parameter&&() { return std::move(this->value()); }
 };
 
-/// Spans are passed by value. The caster keeps memory and lease. Containers destroy element casters before the function
-/// runs, so there the call keeps both.
+/// A caster of spans, which are passed by value. It keeps memory and lease. Containers destroy element casters before
+/// the function runs, so there the call keeps both.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:
@@ -291,7 +291,7 @@ using python::bind_mem_array;
 
 namespace nanobind::detail {
 
-/// Shares the state with Python under any return value policy. A result by value hands it over.
+/// A caster that shares the state under any return value policy. A result by value hands it over.
 template <class T, int ndim>
 struct type_caster<memarray::MemArray<T, ndim>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -325,8 +325,8 @@ struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
 template <class T, int ndim>
 struct has_arg_defaults<std::shared_ptr<memarray::MemArray<T, ndim>>> : std::true_type {};
 
-/// Borrows memory of any library; a misfit is a `TypeError` with the reason. A result becomes a `BufferView` without a
-/// lease.
+/// A caster that borrows memory of any library; a misfit is a `TypeError` with the reason. A result becomes a
+/// `BufferView` without a lease.
 template <class T, int ndim, memarray::ViewOptions options>
 struct type_caster<memarray::ArrayView<T, ndim, options>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

@@ -59,7 +59,7 @@ bool read_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObje
 ViewCore reduced_as(DType const& wanted, Reduction reduction, ViewCore const& view, AxisMask axes, bool keep) {
   ViewCore result = view.cast(wanted).reduced(reduction, axes, keep);
   if (result.dtype() == wanted) return result;
-  // A sum of bools is a number; as a bool it tells if any is true.
+  // A sum of bools is a number; as a bool it is true if any element is.
   if (reduction == Reduction::sum && wanted.dl.code == kDLBool) return result.astype(wanted);
   return result.cast(wanted);
 }

@@ -1,7 +1,7 @@
 """Lennard-Jones molecular dynamics: a C++ simulation whose arrays Python borrows without copying.
 
-The C++ side is the example project `examples/lennard_jones`. `python -m memarray demo` runs it. A program of your own
-steers it so:
+The C++ side is the example project `examples/lennard_jones`. `python -m memarray demo` runs it. Your own program
+controls it like this:
 
     from memarray.lennard_jones import Simulation
 

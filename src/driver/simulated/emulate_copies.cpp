@@ -29,7 +29,7 @@ std::optional<MemoryRange> find_range(Session& session, std::uintptr_t address, 
     wrong = session.memory.describe(address).find("freed") != std::string::npos ? "use after free of "
                                                                                 : "memory that is not allocated: ";
   } else if (side == Side::host && is_device_memory) {
-    wrong = "device memory where the host's is meant: ";
+    wrong = "device memory instead of host memory: ";
   } else if (bytes > allocation->bytes - (address - allocation->begin)) {
     wrong = "out of bounds: ";
   }

@@ -134,7 +134,7 @@ cu::Result cuMemHostAlloc(Session& session, void** pointer, std::size_t bytes, u
   return result;
 }
 
-// No document promises a wait.
+// CUDA's documentation does not promise a wait.
 cu::Result cuMemFreeHost(Session& session, void* pointer) {
   if (!pointer) return cuda_code::success;
   std::lock_guard const guard(session.lock);

@@ -121,7 +121,7 @@ struct Entry<index, emulation> {
 
 #define MEMARRAY_SIMULATED_ENTRY(name) Entry<function::name, &emulated::name>
 
-// Keeps all tables reachable for leak checkers.
+// A list that keeps all tables reachable for leak checkers.
 struct Kept {
   DriverTable table;
   Kept* before = nullptr;

@@ -19,7 +19,7 @@ thread_local Stream const* stream_here = nullptr;
 thread_local Session* session_here = nullptr;
 thread_local bool program_runs_here = false;
 
-// Leaves signals to the program's threads. Faults always go to the thread that caused them.
+// A scope that leaves signals to the program's threads. Faults always go to the thread that caused them.
 class BlockedSignals {
  public:
   BlockedSignals() noexcept {

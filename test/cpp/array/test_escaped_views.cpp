@@ -203,7 +203,7 @@ TEST_F(EscapedViewsTest, WritableViewIsDetachedByNextAccess) {
     view.data()[6] = 88;
     EXPECT_EQ(contents(array), std::vector<double>(64, -1)) << use.name;
   }
-  EXPECT_EQ(copies(), copies_before) << "a whole write needs nothing of what was there";
+  EXPECT_EQ(copies(), copies_before) << "a full write copies no old contents";
 }
 
 TEST_F(EscapedViewsTest, MoveResizeAndExchangeDetachWritableViews) {

@@ -144,7 +144,7 @@ TEST_F(SharedMemoryTest, ExitedWriterIsDetectedAndRecovered) {
   EXPECT_EQ(deaths[0].pid, who);
   EXPECT_EQ(deaths[0].held, Death::Held::write);
   EXPECT_EQ(recover(a).size(), 0U) << "once";
-  EXPECT_EQ((a({0, 0})), 13) << "what it wrote is there";
+  EXPECT_EQ((a({0, 0})), 13) << "its write is visible";
   a.fill(0);
   Write const free(b);
 }

@@ -16,7 +16,7 @@ struct Counted {
 using Ptr = IntrusivePtr<Counted>;
 
 static_assert(std::is_nothrow_move_constructible_v<Ptr> && std::is_nothrow_copy_constructible_v<Ptr>);
-static_assert(!std::is_convertible_v<Counted*, Ptr>, "taking over is said");
+static_assert(!std::is_convertible_v<Counted*, Ptr>, "adopting a reference is explicit");
 
 TEST(IntrusivePtrTest, ConstructorTakesOverAndShareRetains) {
   Counted object;

@@ -66,16 +66,16 @@ TEST_F(SimulatedCopies, BetweenDevicesNeedNoPeerAccess) {
   EXPECT_EQ(read(memory, 1000, stream), bytes_of(1000, 7));
 }
 
-TEST_F(SimulatedCopies, OfTheWrongKindOfMemoryAreRefused) {
+TEST_F(SimulatedCopies, CopyOfTheWrongMemoryKindIsRefused) {
   std::vector<unsigned char> host(1000);
   auto const host_address = reinterpret_cast<std::uintptr_t>(host.data());
   auto* const device_pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory));
   EXPECT_EQ(cuda.cuMemcpyHtoDAsync(host_address, host.data(), 1, stream), 1);
   expect_violation("not allocated");
   EXPECT_EQ(cuda.cuMemcpyHtoDAsync(memory, device_pointer, 1, stream), 1);
-  expect_violation("where the host's is meant");
+  expect_violation("instead of host memory");
   EXPECT_EQ(cuda.cuMemcpyDtoHAsync(device_pointer, memory, 1, stream), 1);
-  expect_violation("where the host's is meant");
+  expect_violation("instead of host memory");
   EXPECT_EQ(cuda.cuMemcpyDtoHAsync(host.data(), host_address, 1, stream), 1);
   expect_violation("not allocated");
   EXPECT_EQ(cuda.cuMemcpyDtoHAsync(pinned + 1, memory, 1000, stream), 1);

@@ -57,7 +57,7 @@ bool comes_true(std::function<bool()> const& condition) {
 }
 
 // Threads end asynchronously.
-bool is_all_given_back() {
+bool has_released_all() {
   return comes_true([] { return count_threads() <= threads_at_start && count_mappings() == 0; });
 }
 
@@ -128,7 +128,7 @@ TEST(SimulatedDevices, MayEndInAnyOrder) {
 }
 
 TEST(SimulatedDevices, HandlesWorkAfterEndAndTheLastReleaseFreesAll) {
-  ASSERT_TRUE(is_all_given_back());
+  ASSERT_TRUE(has_released_all());
   SimulatedDevices sim;
   DriverTable const& cuda = *sim.table();
   cu::Context context = nullptr;
@@ -155,7 +155,7 @@ TEST(SimulatedDevices, HandlesWorkAfterEndAndTheLastReleaseFreesAll) {
   EXPECT_GT(count_mappings(), 0);
   EXPECT_OK(cuda.cuCtxDestroy(context));
   EXPECT_EQ(sim.live(), LiveResources{});
-  EXPECT_TRUE(is_all_given_back()) << count_threads() << " threads, " << count_mappings() << " mappings";
+  EXPECT_TRUE(has_released_all()) << count_threads() << " threads, " << count_mappings() << " mappings";
   // The counters remain, and calls on destroyed resources still return errors.
   EXPECT_EQ(sim.calls("cuMemAlloc"), 1U);
   EXPECT_EQ(cuda.cuStreamDestroy(stream), 400);
@@ -178,7 +178,7 @@ TEST(SimulatedDevices, HandlesOutliveTheObject) {
   EXPECT_OK(cuda->cuStreamSynchronize(stream));
   EXPECT_OK(cuda->cuStreamDestroy(stream));
   EXPECT_OK(cuda->cuDevicePrimaryCtxRelease(0));
-  EXPECT_TRUE(is_all_given_back());
+  EXPECT_TRUE(has_released_all());
   EXPECT_EQ(cuda->cuStreamDestroy(stream), 400);
   // A context that was left current does not affect the next session.
   SimulatedDevices const next;

@@ -94,7 +94,7 @@ class AdaptorsOnDevicesTest : public testing::SimulatedDevicesTest, public ::tes
 TEST_P(AdaptorsOnDevicesTest, LimitingAdaptorEnforcesItsLimit) {
   LimitingAdaptor limited{below(), std::size_t{16} << 20};
   expect_to_work(limited);
-  EXPECT_EQ(limited.in_use(), 0u) << "what failed below counts";
+  EXPECT_EQ(limited.in_use(), 0u) << "upstream failures count";
   LimitingAdaptor small{below(), 1000};
   void* const pointer = small.allocate(stream, 900);
   EXPECT_THROW(static_cast<void>(small.allocate(stream, 200)), OutOfMemoryError);
@@ -123,7 +123,7 @@ TEST_P(AdaptorsOnDevicesTest, FailingAdaptorFailsTheChosenAllocation) {
   failing.fail(2);
   void* const pointer = failing.allocate(stream, 64);
   EXPECT_THROW(static_cast<void>(failing.allocate(stream, 64)), OutOfMemoryError);
-  EXPECT_EQ(live(), 1) << "what is refused takes nothing";
+  EXPECT_EQ(live(), 1) << "a refused request allocates nothing";
   failing.deallocate(stream, pointer, 64);
   EXPECT_EQ(failing.failures(), 1);
 }

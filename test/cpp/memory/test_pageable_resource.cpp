@@ -49,7 +49,7 @@ TEST(PageableResource, LargeZeroedMemoryIsResidentOnlyAfterAWrite) {
   resource.deallocate(default_stream(), pointer, bytes);
 }
 
-TEST(PageableResource, ErrorSaysHowMuchWasAskedFor) {
+TEST(PageableResource, ErrorReportsTheRequestedBytes) {
   PageableResource resource;
   try {
     static_cast<void>(resource.allocate(default_stream(), std::size_t{1} << 55));

@@ -48,7 +48,7 @@ TEST_F(CopyFromTest, EveryLayoutArrivesInCOrder) {
   EXPECT_EQ(t({0, 0}), 6);
   a.copy_from(view_of(values, {12}).slice(0, {.start = 0, .stop = 4}).broadcast_to({3, 4}));
   EXPECT_EQ(a({2, 0}), -3);
-  EXPECT_EQ(copies(), 0) << "nothing was copied but what was asked for";
+  EXPECT_EQ(copies(), 0) << "another copy was made";
 }
 
 TEST_F(CopyFromTest, ElementsAreConvertedWithinTheirKind) {

@@ -250,7 +250,7 @@ def test_arrays_leases_and_views_are_passed(name, ndim, look, spread):
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
 def test_arrays_are_passed_by_reference_and_returned_by_value(name, ndim):
-    """By reference and back by value: what leases others hold is for the function to mind."""
+    """Arrays go in by reference and come back by value. The function itself checks for other leases."""
     spread = getattr(arguments, f"spread_{name}_{ndim}")
     x = numbers(name, SHAPES[ndim])
     a = memarray.MemArray(x.shape, name)

@@ -1,4 +1,4 @@
-"""Refusals inside containers: each raises its own error, whatever the container, and gives back what was taken."""
+"""Refusals inside containers: each raises its own error, whatever the container, and releases its exports."""
 
 import arguments
 import memarray

@@ -12,7 +12,7 @@
 
 namespace pybind11::detail {
 
-/// Shares the state under any return value policy. A result by value hands it over.
+/// A caster that shares the state under any return value policy. A result by value hands it over.
 template <class T, int ndim>
 class type_caster<memarray::MemArray<T, ndim>>
     : public memarray::python::bridging::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -51,7 +51,7 @@ class type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
   }
 };
 
-/// Refers to this caster's argument.
+/// A reference to this caster's argument.
 template <memarray::python::HasArgument Parameter>
 class type_caster<std::reference_wrapper<Parameter>>
     : memarray::python::bridging::ValidDuringCall<std::reference_wrapper<Parameter>> {

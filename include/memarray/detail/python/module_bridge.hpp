@@ -109,7 +109,7 @@ class ValidDuringCall {
   }
 };
 
-/// Spans are passed by value.
+/// A caster of spans, which are passed by value.
 template <class Span>
 class SpanCaster : public Loader<Span>, ValidDuringCall<Span> {
  public:

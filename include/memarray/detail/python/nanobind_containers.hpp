@@ -113,7 +113,7 @@ class ContainerCaster : public Base {
   Refusal _refusal;
 };
 
-/// Takes the first alternative that fits. nanobind's own caster has no template to derive from.
+/// A caster to the first alternative that fits. nanobind's own caster has no template to derive from.
 template <class... Alternatives>
 class VariantCaster {
   template <class T>

@@ -12,7 +12,7 @@
 
 namespace pybind11::detail {
 
-/// Borrows memory of any library. A result becomes a `BufferView` without a lease.
+/// A caster that borrows memory of any library. A result becomes a `BufferView` without a lease.
 template <class T, int ndim, memarray::ViewOptions options>
 class type_caster<memarray::ArrayView<T, ndim, options>>
     : public memarray::python::bridging::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {
