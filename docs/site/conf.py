@@ -28,7 +28,7 @@ suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.cpp"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # MemArray's methods are those of a class written in C; members of Python's own bases are left out.
-PYTHONS_OWN = "object,int,str,Exception"
+PYTHONS_OWN = "object,int,str,Enum,BaseException"
 autodoc_default_options = {"members": True, "inherited-members": PYTHONS_OWN}
 napoleon_google_docstring = False
 breathe_default_project = "memarray"
