@@ -102,7 +102,7 @@ TEST_F(LaunchTest, ReductionsOfFewCostlyIndicesAreShared) {
     SCOPED_TRACE(std::to_string(size) + " indices");
     for (launch const& on : {launch{}, launch{.threads = 2}, launch{.threads = 2, .grain = 1}})
       expect_shared([&](Seen& seen) {
-        auto const kernel = [run = heavy_from(0, seen)](std::int64_t i, auto const& x) {
+        auto const kernel = [run = heavy_from(0, seen, 1ms)](std::int64_t i, auto const& x) {
           run(i, x);
           return i;
         };
