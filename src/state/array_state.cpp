@@ -125,7 +125,7 @@ void ArrayState::copy_shape(std::int64_t* extents) const noexcept {
 void ArrayState::set_escaped_views(EscapedViews policy) {
   if (_lock.segment() && policy == EscapedViews::snapshot)
     throw ValueError(
-        "the escaped_views policy of an array in shared memory is 'error' or 'alias': it cannot go on in "
+        "the escaped_views policy of an array in shared memory is 'error' or 'alias': it cannot continue in "
         "fresh memory, which other processes would not see");
   _policy.store(policy, std::memory_order_relaxed);
 }
