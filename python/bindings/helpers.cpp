@@ -2,6 +2,7 @@
 #include "py_ref.hpp"
 #include "shown.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace memarray::python {
@@ -125,7 +126,7 @@ bool read_escaped_views(PyObject* object, EscapedViews& policy) {
   bool const is_text = object && PyUnicode_Check(object);
   if (is_text)
     for (EscapedViews const each : {EscapedViews::snapshot, EscapedViews::error, EscapedViews::alias})
-      if (PyUnicode_CompareWithASCIIString(object, to_string(each).data()) == 0) {
+      if (PyUnicode_CompareWithASCIIString(object, std::string(to_string(each)).c_str()) == 0) {
         policy = each;
         return true;
       }
