@@ -108,11 +108,14 @@ void inclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, S
 /// Like `inclusive_scan`, but combines `init` and the elements before each, and returns `init` combined with all:
 /// counts become offsets and a total. On a device, blocks until the total is there. Throws also `ValueError` (R does
 /// not have the integer `init`).
-template <class T, class R, int ndim, class Op = plus>
-R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLaunch const& on,
-                 std::type_identity_t<R> init, Op op = Op()) {
-  R total = init;
-  detail::scan(array, result, on, init, false, op, false, &total);
+template <class T, class R, int ndim, class Init = R, class Op = plus>
+  requires std::is_convertible_v<Init, R>
+R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLaunch const& on, Init init,
+                 Op op = Op()) {
+  static_assert(detail::check_conversion<Init, R, MemArray<R, ndim>>());
+  R const first = detail::initial_value<R>(init);
+  R total = first;
+  detail::scan(array, result, on, first, false, op, false, &total);
   return total;
 }
 /// Sums with the initial value 0.
@@ -132,8 +135,7 @@ void inclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, O
 template <class T, int ndim, detail::NamesStream On, class Init, class Op = plus>
   requires std::is_convertible_v<Init, T>
 T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, On const& on, Init init, Op op = Op()) {
-  static_assert(detail::check_conversion<Init, T, MemArray<T, ndim>>());
-  return memarray::exclusive_scan(array, result, StreamOrLaunch(on), detail::initial_value<T>(init), std::move(op));
+  return memarray::exclusive_scan(array, result, StreamOrLaunch(on), std::move(init), std::move(op));
 }
 
 // Common mistakes: compilers print the return type.

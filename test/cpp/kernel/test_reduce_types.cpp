@@ -78,6 +78,10 @@ TEST_P(ReduceTypesTest, InitialValuesThatTheElementsOfAScanDoNotHaveAreRefused) 
   MemArray<std::uint64_t, 1> totals({3});
   EXPECT_THROW(static_cast<void>(exclusive_scan(words, totals, default_stream(), -1, maximum{})), ValueError);
   EXPECT_EQ(exclusive_scan(words, totals, default_stream(), ~std::uint64_t{0}), ~std::uint64_t{0});
+  // Elements and result of two types, and settings in a variable of the parameter's type.
+  EXPECT_THROW(static_cast<void>(exclusive_scan(bytes, totals, default_stream(), -1)), ValueError);
+  EXPECT_THROW(static_cast<void>(exclusive_scan(bytes, sums, StreamOrLaunch(launch{}), 128)), ValueError);
+  EXPECT_EQ(exclusive_scan(bytes, totals, default_stream(), {}), 0U);
 }
 
 TEST_P(ReduceTypesTest, ResultsOfOperationsAreConvertedToTheValue) {
