@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -182,10 +183,9 @@ TEST_F(Threads, DoNotWaitActivelyAfterTheProcessLostCpus) {
 
 #if !defined(__SANITIZE_THREAD__)  // TSan cannot start threads in the child of a multithreaded process
 TEST_F(Threads, ForkedChildStartsNewPool) {
-  std::atomic<bool> stop{false};
   // Forking while another thread's loop runs copies a pool that is in use into the child.
-  std::thread busy([&] {
-    while (!stop) {
+  std::jthread busy([](std::stop_token const& stop) {
+    while (!stop.stop_requested()) {
       parallel_for(64, [](std::int64_t) {});
     }
   });
@@ -204,8 +204,6 @@ TEST_F(Threads, ForkedChildStartsNewPool) {
     ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
-  stop = true;
-  busy.join();
 }
 #endif
 

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -252,15 +254,18 @@ TEST(SimulatedDevices, EveryCallInAForkedChildIsRefused) {
   EXPECT_OK(cuda.cuCtxCreate(&context, 0, 0));
   EXPECT_OK(cuda.cuStreamCreateWithPriority(&stream, 1, 0));
   EXPECT_OK(cuda.cuMemAlloc(&memory, 100));
-  std::atomic<bool> stop{false};
-  std::thread busy([&] {
+  std::atomic<bool> has_allocated{false};
+  std::jthread busy([&](std::stop_token const& stop) {
     EXPECT_OK(cuda.cuCtxPushCurrent(context));
-    while (!stop) {
+    while (!stop.stop_requested()) {
       cu::DevicePtr pointer = 0;
       EXPECT_OK(cuda.cuMemAlloc(&pointer, 512));
       EXPECT_OK(cuda.cuMemFree(pointer));
+      has_allocated = true;
     }
   });
+  // A child may stop in ThreadSanitizer's allocator if another thread was taking its first blocks there.
+  while (!has_allocated) std::this_thread::yield();
   for (int round = 0; round < 20; ++round) {
     pid_t const child = fork();
     if (child == 0) {
@@ -277,7 +282,7 @@ TEST(SimulatedDevices, EveryCallInAForkedChildIsRefused) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
-  stop = true;
+  busy.request_stop();
   busy.join();
   EXPECT_OK(cuda.cuMemFree(memory));
   EXPECT_OK(cuda.cuStreamDestroy(stream));
