@@ -49,8 +49,11 @@ def package(part: Part) -> None:
     """Builds the sdist, and from it alone the wheel; repairs, checks and installs it (nightly CUDA's, too)."""
     if part.nightly and builds.toolkit():
         install(part, "cuda")
-    install(part, "host")
+    folder = install(part, "host")
     check_wheel(part, built(part, "host"))
+    # The tests run with an installation nightly; each file must find what it imports there.
+    environment.pip_install(part, folder, "pytest>=8", "hypothesis>=6", "ml_dtypes")
+    part.run([folder / "bin" / "python", *PYTEST, "--collect-only", ROOT / "test" / "python"])
 
 
 def install(part: Part, flavour: str) -> Path:

@@ -9,7 +9,6 @@ import memarray
 import numpy as np
 import pytest
 from exchange_libraries import extension, is_there, load
-from memory_arguments import is_contiguous
 from support import filled
 from test_buffer import ANY_CONTIGUOUS, C_CONTIGUOUS, F_CONTIGUOUS, FORMAT, ND, STRIDES, WRITABLE, get_buffer, release
 
@@ -134,7 +133,9 @@ def test_cpython_testbuffer_results_match_numpy(layout):
 def consumers_of_contiguous_memory(ndim):
     """Returns functions of other libraries that refuse memory that is not contiguous."""
     taken = {"NumPy": lambda obj: np.asarray(obj).flags.c_contiguous or np.asarray(obj).flags.f_contiguous}
-    taken |= {f"pybind11, {order}": lambda obj, order=order: is_contiguous(obj, order) for order in "CFA"}
+    if is_there("memory_arguments"):
+        by_pybind11 = load("memory_arguments.is_contiguous")
+        taken |= {f"pybind11, {order}": lambda obj, order=order: by_pybind11(obj, order) for order in "CFA"}
     if is_there("Cython") and ndim:
         module = extension("contiguous_by_cython")
         for order in ("rows", "columns") if ndim > 1 else ("rows",):
