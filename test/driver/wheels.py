@@ -17,6 +17,8 @@ from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 WHEEL_LIMIT = 6 * 2**20
 #: The environment with the wheel of each flavour.
 INSTALLED = {"host": "venv-installed", "cuda": "venv-installed-cuda"}
+#: Packages that the Python tests need besides the wheel; with more libraries installed, more of them run.
+FOR_TESTS = ("pytest>=8", "hypothesis>=6", "ml_dtypes")
 #: Files and folders that decide how an installed wheel works.
 SOURCES = (
     *("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "third_party"),
@@ -46,13 +48,13 @@ IN_WHEEL = (
 
 
 def package(part: Part) -> None:
-    """Builds the sdist, and from it alone the wheel; repairs, checks and installs it (nightly CUDA's, too)."""
+    """Builds the sdist, from it alone the wheel; repairs, checks, installs it (nightly CUDA's, too); collects tests."""
     if part.nightly and builds.toolkit():
         install(part, "cuda")
     folder = install(part, "host")
     check_wheel(part, built(part, "host"))
     # The tests run with an installation nightly; each file must find what it imports there.
-    environment.pip_install(part, folder, "pytest>=8", "hypothesis>=6", "ml_dtypes")
+    environment.pip_install(part, folder, *FOR_TESTS)
     part.run([folder / "bin" / "python", *PYTEST, "--collect-only", ROOT / "test" / "python"])
 
 
@@ -221,7 +223,7 @@ def build_and_test(part: Part, interpreter: Path) -> Path:
     """Builds the wheel for another Python, tests it without peers in its own environment; returns the environment."""
     wheel = repaired(part, build_wheel(part, interpreter))
     folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
-    environment.pip_install(part, folder, wheel, "pytest>=8", "pytest-xdist", "hypothesis>=6", "ml_dtypes")
+    environment.pip_install(part, folder, wheel, "pytest-xdist", *FOR_TESTS)
     check_libraries(part, folder)
     options = ["-m", "not slow and not gpu", "-n", str(part.jobs), "--dist", "loadfile"]
     part.run([folder / "bin" / "python", *PYTEST, *options, ROOT / "test" / "python"])
