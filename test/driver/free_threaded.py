@@ -8,7 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from . import builds, environment, new_project, projects
+from . import builds, environment, new_project, projects, wheels
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 #: The variable that names the interpreters, separated as on the PATH.
@@ -23,7 +23,7 @@ TARGETS = (
     *("_core", "memarray", "contention", "kernels", "memory_arguments", "memory_orders", "py_resources", "structs"),
     "fake_driver",
 )
-PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
+PACKAGES = ("numpy", *wheels.FOR_TESTS)
 HAS_NO_GIL = "import sys, memarray, numpy; assert not sys._is_gil_enabled(); print(memarray.build_info())"
 
 
