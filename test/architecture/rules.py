@@ -196,17 +196,32 @@ def headers_have_their_test(root: Path) -> list[str]:
     return wrong
 
 
-def tracked(root: Path) -> Iterator[tuple[str, str]]:
-    """Yields name and text of every text file that is committed or would be."""
+def tracked_files(root: Path) -> Iterator[tuple[str, str | None]]:
+    """Yields name and text (None: not UTF-8) of every file that is committed or would be."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
     for name in sorted(filter(None, listed.split("\0"))):
         path = root / name
         if path.is_file():
             try:
-                yield name, path.read_text()
+                text = path.read_bytes().decode()
             except UnicodeDecodeError:
-                continue
+                text = None
+            yield name, text
+
+
+def tracked(root: Path) -> Iterator[tuple[str, str]]:
+    """Yields name and text of every text file that is committed or would be."""
+    return ((name, text) for name, text in tracked_files(root) if text is not None)
+
+
+def files_are_text(root: Path) -> list[str]:
+    """Only the inputs of the fuzz programs may be binary; downloads and build products are not committed."""
+    return [
+        name
+        for name, text in tracked_files(root)
+        if (text is None or "\0" in text) and not name.startswith("test/fuzz/corpus/")
+    ]
 
 
 def readme_has_two_set_up_commands(root: Path) -> list[str]:
@@ -276,4 +291,5 @@ RULES = (
     examples_leave_loops_to_kernels,
     no_unfinished_work,
     files_are_short,
+    files_are_text,
 )

@@ -72,6 +72,7 @@ BREAKS = {
     ],
     rules.no_unfinished_work: [("src/base/a.cpp", "// " + "TODO: more\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 401)],
+    rules.files_are_text: [("tool.whl", "PK\x03\x04\x00"), ("python/memarray/a.bin", "\x00")],
 }
 KEEPS = {
     rules.includes_only_go_up: [
@@ -123,6 +124,7 @@ KEEPS = {
     ],
     rules.no_unfinished_work: [("src/base/a.cpp", "// nothing left to do\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 400)],
+    rules.files_are_text: [("test/fuzz/corpus/views/a", "\x00"), ("docs/a.md", "β\n")],
 }
 
 
