@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memarray/base/config.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +21,7 @@ inline constexpr std::size_t bytes_worth_sharing = std::size_t{1} << 20;
 }
 
 /// True if a worker waits actively, so that sharing a loop costs below a microsecond.
-[[nodiscard]] bool workers_are_awake() noexcept;
+[[nodiscard]] MEMARRAY_API bool workers_are_awake() noexcept;
 
 /// Like `parallel_for`, for `width` threads. Each begins with its own part of the chunks, so that loops over an array
 /// give it the same memory, and then takes others' chunks.
