@@ -74,3 +74,15 @@ def test_pattern_chooses_the_mutants(monkeypatch):
     assert tried == [patch.stem for patch in PATCHES if patch.stem.startswith("sort-")]
     with pytest.raises(commands.Absent, match=r"no mutant is named sort$"):
         mutants.mutants(commands.Part("mutants", jobs=1, nightly=True, mutants="sort"))
+
+
+def test_a_failure_is_repeated_by_its_name(monkeypatch):
+    def survivors(part, build, group):
+        return [f"{mutant.patch.stem}: noticed only 0 times of 1" for mutant in group if "int32" in mutant.patch.stem]
+
+    monkeypatch.setattr(mutants, "copy_tree", lambda: None)
+    monkeypatch.setattr(mutants, "survivors", survivors)
+    with pytest.raises(commands.PartFailed) as failed:
+        mutants.mutants(commands.Part("mutants", jobs=1, nightly=True, mutants="i*"))
+    assert failed.value.repeat == "./test/run --nightly --only mutants --mutants int32-elements-read-as-unsigned"
+    assert commands.Part("mutants", jobs=1, nightly=True, mutants="i*").again.endswith(" --mutants 'i*'")

@@ -61,7 +61,8 @@ class Part:
     def again(self) -> str:
         """The command that runs this part alone, with the options of this run."""
         tier = "--nightly " if self.nightly else "" if self.quick else "--all "
-        return f"./test/run {tier}--only {self.name}"
+        mutants = f" --mutants {shlex.quote(self.mutants)}" if self.mutants != "*" else ""
+        return f"./test/run {tier}--only {self.name}{mutants}"
 
     @property
     def log(self) -> Path:

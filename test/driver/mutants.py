@@ -24,7 +24,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import builds, environment
@@ -100,7 +100,10 @@ def mutants(part: Part) -> None:
         except PartFailed as failure:
             failures.append(str(failure))
     if failures:
-        raise PartFailed("; ".join(failures))
+        names = [mutant.patch.stem for mutant in chosen]
+        failed = [name for name in names if any(failure.startswith(f"{name}: ") for failure in failures)]
+        again = "; ".join(replace(part, mutants=name).again for name in failed)
+        raise PartFailed("; ".join(failures), again)
     part.note(f"{len(chosen)} passed: mutants noticed")
 
 
