@@ -91,9 +91,9 @@ def project(name: str, *, cuda: bool = False, cython: bool = False, nanobind: bo
 def complaint(name: str, folder: Path) -> str | None:
     """Returns the reason why there cannot be a project with that name there, or None."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.endswith("_") or "__" in name:
-        return f"{name!r} is no name for a module: small letters, digits and single underscores, a letter first"
+        return f"{name!r} is not a valid module name: use small letters, digits and single underscores, a letter first"
     if keyword.iskeyword(name):
-        return f"{name!r} is a word of Python: choose another name"
+        return f"{name!r} is a keyword of Python: choose another name"
     if importlib.util.find_spec(name) is not None and not folder.exists():
         return f"there is a Python module {name!r} already, which would hide the new one: choose another name"
     if folder.exists():
@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m memarray new",
         description="Write a project that owns its arrays in C++ and shows them to Python: source, bindings, tests in "
-        "C++ and Python, and what builds them. It builds and passes its tests as it is.",
+        "C++ and Python, and the files that build them. It builds and passes its tests as it is.",
     )
     parser.add_argument("name", help="name of the project and its Python module, such as my_simulation")
     parser.add_argument(

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from memarray.testing import SimulatedDevices
 
-MARKER = "simulated_devices(count=2, *, memory=…, peer_access=True, pools=True, …): what the fixture's devices are like"
+MARKER = "simulated_devices(count=2, *, memory=…, peer_access=True, pools=True, …): properties of the fixture's devices"
 
 
 FAILED = pytest.StashKey[bool]()
@@ -31,7 +31,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     devices = item.stash.get(DEVICES, None)
     if devices and outcome.excinfo is None and (violations := devices.violations()):
         item.stash[REPORTED] = len(violations)
-        words = "the test did what no program may do:\n  " + "\n  ".join(violations)
+        words = "the test broke rules that every program must keep:\n  " + "\n  ".join(violations)
         outcome.force_exception(pytest.fail.Exception(words, pytrace=False))
 
 

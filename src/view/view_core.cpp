@@ -308,7 +308,7 @@ AxisMask axis_mask(std::span<int const> axes, int ndim) {
   for (int const given : axes) {
     int const axis = given < 0 ? given + ndim : given;
     if (axis < 0 || axis >= ndim)
-      throw IndexError("axis " + std::to_string(given) + " is none of a view of " + std::to_string(ndim) +
+      throw IndexError("axis " + std::to_string(given) + " is out of range for a view of " + std::to_string(ndim) +
                        " dimensions");
     if ((mask >> axis) & 1U) throw ValueError("axis " + std::to_string(given) + " is given twice");
     mask |= AxisMask{1} << axis;

@@ -138,7 +138,7 @@ def collectives_from_a_root():
         assert here[:, 0].tolist() == list(range(comm.size))
 
 
-def reading_is_no_receiving():
+def a_read_lease_receives_nothing():
     """Checks that a read lease, its view and the array itself are refused before MPI receives anything."""
     a = MemArray([8])
     a.fill(3)
@@ -349,7 +349,7 @@ SCENARIOS = {
         elements_are_known,
         collectives_in_place,
         collectives_from_a_root,
-        reading_is_no_receiving,
+        a_read_lease_receives_nothing,
         a_lease_that_is_not_open,
         held_while_a_message_is_on_its_way,
         a_lease_closed_too_early,

@@ -104,12 +104,12 @@ def test_existing_folder_is_left_unchanged(tmp_path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Waves", "no name for a module"),
-        ("my-waves", "no name for a module"),
-        ("../waves", "no name for a module"),
-        ("waves__", "no name for a module"),
-        ("", "no name for a module"),
-        ("lambda", "word of Python"),
+        ("Waves", "not a valid module name"),
+        ("my-waves", "not a valid module name"),
+        ("../waves", "not a valid module name"),
+        ("waves__", "not a valid module name"),
+        ("", "not a valid module name"),
+        ("lambda", "keyword of Python"),
         ("memarray", "already"),
         ("json", "already"),
         ("numpy", "already"),

@@ -183,7 +183,7 @@ def test_host_touch_fails_the_test_that_made_it(tmp_path):
     done = run_tests(tmp_path, TOUCHES)
     assert "2 failed, 1 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
     assert "another reason" in done.stdout
-    assert "the test did what no program may do:\n  host touch" in done.stdout
+    assert "the test broke rules that every program must keep:\n  host touch" in done.stdout
     touches = re.findall(r"(?m)^.*touch.*0x.*$", done.stdout)
     where = f"test_it.py:{line_of(TOUCHES, 'allocated here')}"
     assert [line for line in touches if where in line and "int32" in line], done.stdout

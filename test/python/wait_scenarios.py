@@ -53,7 +53,7 @@ def a_read_later_then_a_write_on_the_host(w):
     assert (late.result() == 3).all()
 
 
-def a_copy_that_writes_what_another_reads(w):
+def a_copy_into_memory_that_another_reads(w):
     w.delay(None)
     twin = w.a.copy()
     w.a.move_memory(kDLCPU)
@@ -63,7 +63,7 @@ def a_copy_that_writes_what_another_reads(w):
     assert (look(twin) == w.values).all()
 
 
-def a_move_from_where_a_move_goes(w):
+def a_move_out_of_memory_being_filled(w):
     w.delay(w.first, w.a)
     w.a.move_memory(kDLCPU, stream=w.first, async_copy=True)
     w.a.move_memory(kDLCUDA, device_id=1)
@@ -357,8 +357,8 @@ SCENARIOS = {
             {},
             (
                 *(a_kernel_then_a_fill, a_fill_then_a_kernel, a_move_then_a_kernel, a_move_back_later_then_a_read),
-                *(a_read_later_then_a_write_on_the_host, a_copy_that_writes_what_another_reads),
-                *(a_move_from_where_a_move_goes, a_move_to_another_device, a_move_to_another_device_by_the_first),
+                *(a_read_later_then_a_write_on_the_host, a_copy_into_memory_that_another_reads),
+                *(a_move_out_of_memory_being_filled, a_move_to_another_device, a_move_to_another_device_by_the_first),
                 *(a_large_move_to_a_device, a_large_move_back),
                 *(a_lease_for_a_stream, a_reader_in_another_stream, a_writer_in_another_stream),
                 *(readers_one_after_another, writers_one_after_another, the_next_owner_in_another_stream),

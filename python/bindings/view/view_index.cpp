@@ -114,7 +114,7 @@ bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
       PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %s", shown(object).c_str());
     if (PyErr_Occurred()) return false;
     if (!std::in_range<int>(number)) {
-      PyErr_Format(PyExc_IndexError, "axis %s is none of a view of %d dimensions", shown(axis).c_str(), ndim);
+      PyErr_Format(PyExc_IndexError, "axis %s is out of range for a view of %d dimensions", shown(axis).c_str(), ndim);
       return false;
     }
     given.push_back(static_cast<int>(number));
