@@ -66,7 +66,7 @@ def test_pattern_chooses_the_mutants(monkeypatch):
 
     def survivors(part, build, group):
         tried.extend(mutant.patch.stem for mutant in group)
-        return []
+        return {}
 
     monkeypatch.setattr(mutants, "copy_tree", lambda: None)
     monkeypatch.setattr(mutants, "survivors", survivors)
@@ -78,11 +78,15 @@ def test_pattern_chooses_the_mutants(monkeypatch):
 
 def test_a_failure_is_repeated_by_its_name(monkeypatch):
     def survivors(part, build, group):
-        return [f"{mutant.patch.stem}: noticed only 0 times of 1" for mutant in group if "int32" in mutant.patch.stem]
+        if build == "tsan":
+            raise commands.PartFailed("it does not compile")
+        return {mutant.patch.stem: "noticed only 0 times of 1" for mutant in group if "int32" in mutant.patch.stem}
 
     monkeypatch.setattr(mutants, "copy_tree", lambda: None)
     monkeypatch.setattr(mutants, "survivors", survivors)
-    with pytest.raises(commands.PartFailed) as failed:
-        mutants.mutants(commands.Part("mutants", jobs=1, nightly=True, mutants="i*"))
-    assert failed.value.repeat == "./test/run --nightly --only mutants --mutants int32-elements-read-as-unsigned"
+    for pattern, named in (("in*", " --mutants int32-elements-read-as-unsigned"), ("*", "")):
+        with pytest.raises(commands.PartFailed, match="int32-elements-read-as-unsigned: noticed only 0") as failed:
+            mutants.mutants(commands.Part("mutants", jobs=1, nightly=True, mutants=pattern))
+        assert failed.value.repeat == f"./test/run --nightly --only mutants{named}"
+    assert "build tsan: it does not compile" in str(failed.value)
     assert commands.Part("mutants", jobs=1, nightly=True, mutants="i*").again.endswith(" --mutants 'i*'")

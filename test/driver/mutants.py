@@ -91,26 +91,25 @@ def mutants(part: Part) -> None:
             f"none of {len(every)} mutants are for the normal run" if every else f"no mutant is named {part.mutants}"
         )
     copy_tree()
-    failures = []
+    failures: dict[str, str] = {}
     # One build after the other: each mutant then recompiles only the files of its patch.
     for build in sorted({mutant.build for mutant in chosen}):
         group = [mutant for mutant in chosen if mutant.build == build]
         try:
-            failures += survivors(part, build, group)
+            failures |= survivors(part, build, group)
         except PartFailed as failure:
-            failures.append(str(failure))
+            failures[f"build {build}"] = str(failure)
     if failures:
-        names = [mutant.patch.stem for mutant in chosen]
-        failed = [name for name in names if any(failure.startswith(f"{name}: ") for failure in failures)]
-        again = "; ".join(replace(part, mutants=name).again for name in failed)
-        raise PartFailed("; ".join(failures), again)
+        by_name = failures.keys() <= {mutant.patch.stem for mutant in chosen}
+        again = "; ".join(replace(part, mutants=name).again for name in failures) if by_name else part.again
+        raise PartFailed("; ".join(f"{name}: {problem}" for name, problem in failures.items()), again)
     part.note(f"{len(chosen)} passed: mutants noticed")
 
 
-def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
-    """Returns the problems: mutants not noticed, patches that do not apply, suites that fail without a mutant."""
+def survivors(part: Part, build_name: str, group: list[Mutant]) -> dict[str, str]:
+    """Returns problems by mutant: not noticed, a patch that does not apply, a suite that fails without the mutant."""
     build = builds.Build(build_name, TREE / "build" / "test" / build_name, TREE)
-    wrong = []
+    wrong = {}
     for mutant in group:
         name = mutant.patch.stem
         make = functools.partial(build.make, part, *QUICK, files(mutant), targets=targets(mutant))
@@ -118,30 +117,31 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
             make()
             clean = run_suite(part, build, mutant).returncode
             if clean != 0:
-                wrong.append(f"{name}: its suite fails without it ({clean})")
+                wrong[name] = f"its suite fails without it ({clean})"
                 continue
         if apply(mutant.patch, "--check"):
-            wrong.append(f"{name}: the patch does not apply")
+            wrong[name] = "the patch does not apply"
             continue
         apply(mutant.patch)
         try:
             make()
             runs = [run_suite(part, build, mutant) for _ in range(mutant.runs)]
         except PartFailed as failure:
-            wrong.append(f"{name}: does not compile ({failure})")
+            wrong[name] = f"does not compile ({failure})"
             continue
         finally:
             apply(mutant.patch, "--reverse")
         if mutant.adds:
             statuses = [run.returncode for run in runs]
             part.note(f"addition {name}: {mutant.breaks}")
-            wrong += [f"{name}: its suite fails with it ({statuses})"] if any(statuses) else []
+            if any(statuses):
+                wrong[name] = f"its suite fails with it ({statuses})"
             continue
         noticed = sum(is_noticed(mutant, run.returncode, run.stdout) for run in runs)
         part.note(f"mutant {name}: noticed {noticed} of {mutant.runs}: {mutant.breaks}")
         if noticed < mutant.runs:
             statuses = [run.returncode for run in runs]
-            wrong.append(f"{name}: noticed only {noticed} times of {mutant.runs} (exit statuses {statuses})")
+            wrong[name] = f"noticed only {noticed} times of {mutant.runs} (exit statuses {statuses})"
     return wrong
 
 
