@@ -72,7 +72,7 @@ BREAKS = {
     ],
     rules.no_unfinished_work: [("src/base/a.cpp", "// " + "TODO: more\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 401)],
-    rules.files_are_text: [("tool.whl", "PK\x03\x04\x00"), ("python/memarray/a.bin", "\x00")],
+    rules.files_are_text: [("tool.whl", "PK\x03\x04\x00"), ("python/memarray/a.bin", "\udcff")],
 }
 KEEPS = {
     rules.includes_only_go_up: [
@@ -132,7 +132,7 @@ def plant(root: Path, *files: tuple[str, str]) -> Path:
     subprocess.run(["git", "init", "--quiet", root], check=True)
     for name, text in files:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+        (root / name).write_text(text, errors="surrogateescape")
     return root
 
 
