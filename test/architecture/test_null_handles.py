@@ -1,4 +1,8 @@
-"""Every exported function that takes a handle has an entry in the sweep with null handles."""
+"""Every function that takes a handle has an entry in the sweep with null handles.
+
+Entries of driver/ and memory/ are exported functions, with their handles. Those of kernels and views are functions that
+users give a stream, with the parameters before it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,11 @@ INCLUDE = ROOT / "include" / "memarray"
 TESTS = ROOT / "test" / "cpp"
 DECLARATION = re.compile(
     r"\b([A-Za-z_]\w*)\(([^()]*?(?:Handle|BoundStream)\b[^()]*?)\)\s*(?:const\s*)?(?:noexcept)?\s*;"
+)
+STREAM = r"\b(?:StreamOrLaunch|StreamChoice|StreamHandle|On) const&"
+NESTED = r"(?:[^()]|\([^()]*\))*"
+WITH_STREAM = re.compile(
+    rf"\b(\w+)\(({NESTED}{STREAM}{NESTED})\)(?: const)?(?: noexcept)? ?(= delete;|[:{{;]| requires)"
 )
 PARAMETER = re.compile(r"\b(\w+Handle|BoundStream)\b")
 
@@ -47,6 +56,59 @@ def test_every_function_with_a_handle_is_in_the_null_sweep(layer):
     assert declared(layer) - swept == set(), f"add them to {sweep.relative_to(ROOT)}"
     assert swept - declared(layer) == set(), "no header declares them"
     assert swept
+
+
+def functions_with_streams(text: str) -> set[str]:
+    """Returns name and types of the parameters before the stream of each public function that takes one."""
+    text = re.sub(r"namespace detail \{.*?\}  // namespace detail", "", text, flags=re.DOTALL)
+    text = re.sub(r"//[^\n]*", "", text)
+    text = re.sub(r"\s+", " ", re.sub(r"\n private:.*?\n\};", "", text, flags=re.DOTALL))
+    found = set()
+    for name, parameters, after in WITH_STREAM.findall(text):
+        before = re.split(STREAM, parameters)[0]
+        if after != "= delete;" and name != "StreamOrLaunch":  # the parameter's own constructor
+            types = re.findall(r"(?:^|, )(?:[a-z]+::)*(\w+)", re.sub(r"<[^<>]*>", "", before))
+            found.add(f"{name}({', '.join(types)})")
+    return found
+
+
+def test_every_function_with_a_stream_is_in_the_null_sweep():
+    sweep = TESTS / "kernel" / "test_null_streams.cpp"
+    swept = set(re.findall(r'^      \{"([^"]+)"', sweep.read_text(), re.MULTILINE))
+    headers = [path for layer in ("array", "kernel", "state", "view") for path in INCLUDE.glob(f"{layer}/**/*.hpp")]
+    declared_there = set().union(*(functions_with_streams(path.read_text()) for path in headers))
+    assert swept == declared_there
+
+
+def test_functions_with_streams_are_parsed_from_headers():
+    text = """
+    namespace detail {
+    void launch(StreamOrLaunch const& on);
+    }  // namespace detail
+
+    template <std::size_t ndim, class F, class... Access>
+    void visit(Index const (&shape)[ndim], std::pair<int, F> const& f, StreamOrLaunch const& on, Access... accesses) {
+      if (on.stream) return;
+    }
+    template <class On>
+    [[nodiscard]] int total(MemArray<T, ndim> const& array, On const& on, int init = int());
+    Mistake total(MemArray<T, ndim> const&, StreamOrLaunch const&) = delete;
+    class Held {
+     public:
+      Held(StreamOrLaunch const& on, Access const&... accesses) : _stream(on.stream) {}
+      StreamHandle const& stream() const;
+      Held with(StreamHandle const& other) const;
+
+     private:
+      void hidden(StreamHandle const& stream);
+    };
+    """
+    assert functions_with_streams(textwrap.dedent(text)) == {
+        "visit(Index, pair)",
+        "total(MemArray)",
+        "Held()",
+        "with()",
+    }
 
 
 def test_functions_with_handles_are_parsed_from_headers():

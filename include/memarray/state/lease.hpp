@@ -39,7 +39,7 @@ struct LeaseOptions {
   Timeout timeout = no_wait;       ///< time to wait for the lock
   bool discard = false;            ///< write lease: drop the contents, as all are set anew
   std::optional<Device> device{};  ///< where to use the memory; by default where it is
-  /// The stream of the holder's device work. It waits for pending work, and the next user waits for it.
+  /// The stream of the holder's work on a device, unused on the host. It waits for pending work, the next user for it.
   StreamChoice stream{};
 };
 

@@ -265,14 +265,6 @@ TEST_P(ForEachIndexTest, NewLaunchIsRefusedWhileAWriterWaits) {
   writer->join();
 }
 
-TEST_P(ForEachIndexTest, NullStreamsAreRefused) {
-  MemArray<float, 1> a({4});
-  StreamHandle const null;
-  EXPECT_THROW(for_each_index(a, null, [](float&, auto const&) { FAIL(); }), ValueError);
-  EXPECT_THROW(for_each_index({4}, null, [](auto const&, auto) { FAIL(); }, read(a)), ValueError);
-  EXPECT_THROW(static_cast<void>(sum(a, null)), ValueError);
-}
-
 TEST_P(ForEachIndexTest, CanBeNested) {
   MemArray<std::int64_t, 1> outer({64});
   std::vector<MemArray<std::int64_t, 1>> inner;
