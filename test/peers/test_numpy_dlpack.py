@@ -69,22 +69,24 @@ class TestImports(suite("numpy_dlpack_imports", Shim(np, from_dlpack=import_by_m
     pass
 
 
-TOO_MANY = "a view has at most 16 dimensions"
-NO_RANK = "arrays of 1 to 6 dimensions are registered"
-COPY = "the lease is of a copy of the array, which is therefore not kept or shared"
 DIFFERENCES = {
-    "Test[VL]*.test_dunder_dlpack_stream": "a stream for memory of the host is a ValueError, as the array API says",
-    "Test[VL]*.test_dunder_dlpack_copy": "copy= takes None, True or False; anything else is a TypeError",
-    "TestLeases.test_dunder_dlpack_refcount*": COPY,
-    "TestLeases.test_from_dlpack_refcount*": COPY,
-    "TestLeases.test_copy": COPY,
-    "TestLeases.test_strides_not_multiple_of_itemsize": COPY,
-    "TestLeases.test_invalid_byte_swapping": COPY,
-    "TestLeases.test_invalid_dtype": "no array of such elements can be made",
-    "TestLeases.test_ndim0": NO_RANK,
-    "TestLeases.test_higher_dims[[]0]": NO_RANK,
-    **{f"TestLeases.test_higher_dims[[]{ndim}]": NO_RANK for ndim in range(7, 33)},
-    **{f"Test[VI]*.test_higher_dims[[]{ndim}]": TOO_MANY for ndim in range(17, 33)},
-    "TestImports.test_from_dlpack_refcount*": "a view keeps its owner beside the tensor that it took",
-    "TestImports.test_writeable": "a producer of the old struct is asked by the buffer protocol whether it is writable",
+    "a stream for memory of the host is a ValueError, as the array API says": ["Test[VL]*.test_dunder_dlpack_stream"],
+    "copy= takes None, True or False; anything else is a TypeError": ["Test[VL]*.test_dunder_dlpack_copy"],
+    "the lease is of a copy of the array, which is therefore not kept or shared": [
+        "TestLeases.test_dunder_dlpack_refcount*",
+        "TestLeases.test_from_dlpack_refcount*",
+        "TestLeases.test_copy",
+        "TestLeases.test_strides_not_multiple_of_itemsize",
+        "TestLeases.test_invalid_byte_swapping",
+    ],
+    "no array of such elements can be made": ["TestLeases.test_invalid_dtype"],
+    "arrays of 1 to 6 dimensions are registered": [
+        "TestLeases.test_ndim0",
+        *(f"TestLeases.test_higher_dims[[]{ndim}]" for ndim in (0, *range(7, 33))),
+    ],
+    "a view has at most 16 dimensions": [f"Test[VI]*.test_higher_dims[[]{ndim}]" for ndim in range(17, 33)],
+    "a view keeps its owner beside the tensor that it took": ["TestImports.test_from_dlpack_refcount*"],
+    "a producer of the old struct is asked by the buffer protocol whether it is writable": [
+        "TestImports.test_writeable"
+    ],
 }
