@@ -1,7 +1,7 @@
 """Every function that takes a handle has an entry in the sweep with null handles.
 
-Entries of driver/ and memory/ are exported functions, with their handles. Those of kernels and views are functions that
-users give a stream, with the parameters before it.
+An entry of driver/ or memory/ is an exported function, with its handles. An entry of kernels and views is a function
+that users give a stream, with the parameters before it.
 """
 
 from __future__ import annotations
