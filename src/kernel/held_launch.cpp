@@ -81,13 +81,13 @@ class Values {
   std::byte* _memory = _few;
 };
 
-// The pieces of a reduction. They depend on its size alone, so that its result does not depend on the threads. A small
-// one has up to 16 pieces: a few costly positions are worth sharing.
+// The pieces of a reduction. They depend on its size and functors alone, so that its result does not depend on the
+// threads. A small one has up to 16 pieces, if its functors may be costly: a few positions are worth sharing then.
 struct Pieces {
-  explicit Pieces(std::int64_t positions) noexcept : size(positions) {
+  Pieces(ReduceCode const& code, std::int64_t positions) noexcept : size(positions) {
     constexpr std::int64_t most_positions = 4096;
     constexpr std::int64_t most_lanes = 16;
-    length = std::max<std::int64_t>(1, ceil_divided(size, 16));
+    length = code.is_cheap ? most_positions : std::max<std::int64_t>(1, ceil_divided(size, 16));
     if (length > most_lanes) length = std::min(most_positions, ceil_divided(length, most_lanes) * most_lanes);
     count = ceil_divided(size, length);
   }
@@ -271,7 +271,7 @@ void HeldLaunch::reduce(ReduceCode const& code, void const* kernel, void* result
 
 void HeldLaunch::reduce_into(ReduceCode const& code, void const* kernel, void* result) {
   begin();
-  Pieces const pieces(_size);
+  Pieces const pieces(code, _size);
   if (where() == ExecutionSpace::host) {
     Values const values(code, pieces.count);
     run_on_threads(pieces.count, pieces.length, [&](std::int64_t first, std::int64_t last) {

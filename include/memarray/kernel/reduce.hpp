@@ -226,6 +226,30 @@ template <class T, int ndim>
 }
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
+
+template <>
+inline constexpr bool is_cheap<plus> = true;
+template <>
+inline constexpr bool is_cheap<minimum> = true;
+template <>
+inline constexpr bool is_cheap<maximum> = true;
+template <>
+inline constexpr bool is_cheap<logical_and> = true;
+template <>
+inline constexpr bool is_cheap<logical_or> = true;
+template <>
+inline constexpr bool is_cheap<CombineExtremes> = true;
+template <class Op>
+inline constexpr bool is_cheap<ChooseLocated<Op>> = true;
+template <class To>
+inline constexpr bool is_cheap<ConvertTo<To>> = true;
+template <class T>
+inline constexpr bool is_cheap<Multiply<T>> = true;
+template <>
+inline constexpr bool is_cheap<ToExtremes> = true;
+template <>
+inline constexpr bool is_cheap<ToLocated> = true;
+
 }  // namespace detail
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {

@@ -19,6 +19,7 @@ namespace memarray::detail {
 struct ReduceCode {
   std::size_t value_size;
   std::size_t value_alignment;
+  bool is_cheap;  ///< few positions are not worth sharing
   /// Reduces the positions [begin, end), at least one.
   void (*run)(void const* kernel, std::int64_t begin, std::int64_t end, void* result);
   /// Combines the initial value with `count` values, in order.
@@ -37,6 +38,10 @@ constexpr bool check_conversion() {
       "the values are floating-point numbers, and the result is an integer: give an initial value such as 0.0");
   return true;
 }
+
+/// True for functors of a few instructions.
+template <class F>
+inline constexpr bool is_cheap = false;
 
 template <class T, class Op, class Kernel>
 struct ReduceKernel;
@@ -101,7 +106,7 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
     return new auto(*original);
   }
   static void destroy(void* self) noexcept { delete static_cast<ReduceKernel*>(self); }
-  static constexpr ReduceCode code{sizeof(T), alignof(T), &run, &combine, &copy, &destroy};
+  static constexpr ReduceCode code{sizeof(T), alignof(T), is_cheap<F> && is_cheap<Op>, &run, &combine, &copy, &destroy};
 
  private:
   /// Raw: values may have no default constructor.
