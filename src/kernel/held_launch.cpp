@@ -82,12 +82,12 @@ class Values {
 };
 
 // The pieces of a reduction. They depend on its size and functors alone, so that its result does not depend on the
-// threads. A small one has up to 16 pieces, if its functors may be costly: a few positions are worth sharing then.
+// threads. A small one has up to 16 pieces. A few positions are worth sharing if its functors may be costly, else not.
 struct Pieces {
   Pieces(ReduceCode const& code, std::int64_t positions) noexcept : size(positions) {
     constexpr std::int64_t most_positions = 4096;
     constexpr std::int64_t most_lanes = 16;
-    length = code.is_cheap ? most_positions : std::max<std::int64_t>(1, ceil_divided(size, 16));
+    length = std::max<std::int64_t>(code.is_cheap ? 1024 : 1, ceil_divided(size, 16));
     if (length > most_lanes) length = std::min(most_positions, ceil_divided(length, most_lanes) * most_lanes);
     count = ceil_divided(size, length);
   }

@@ -53,8 +53,8 @@ TEST(ReduceOrder, ResultsDoNotDependOnThreadsOrPlaces) {
   for (auto const& result : results) EXPECT_EQ(result, results.front());
 }
 
-std::int64_t length_of_small_pieces(std::int64_t count) {
-  std::int64_t const length = (count + 15) / 16;
+std::int64_t length_of_pieces(std::int64_t count, std::int64_t least) {
+  std::int64_t const length = std::max(least, (count + 15) / 16);
   return length > 16 ? std::min<std::int64_t>(4096, (length + 15) / 16 * 16) : length;
 }
 
@@ -99,10 +99,10 @@ bool expect_documented_order(int spread, std::int64_t rows, std::int64_t columns
   StreamHandle const stream = default_stream();
   T const init(0.25);
   std::int64_t const count = rows * columns;
-  std::int64_t const small = length_of_small_pieces(count);
+  std::int64_t const small = length_of_pieces(count, 1);
   T const by_rows = sum_in_documented_order<lanes>(values, small, columns, init);
   T const as_one_run = sum_in_documented_order<lanes>(values, small, count, init);
-  T const in_large_pieces = sum_in_documented_order<lanes>(values, 4096, count, init);
+  T const in_large_pieces = sum_in_documented_order<lanes>(values, length_of_pieces(count, 1024), count, init);
   EXPECT_NE(by_rows, as_one_run) << "else the numbers do not tell the orders apart";
   EXPECT_EQ(transform_reduce({rows, columns}, stream, init, plus{}, element, read(array)), by_rows);
   EXPECT_EQ(reduce(array, stream, init, [](T const& a, T const& b) { return a + b; }), as_one_run);

@@ -89,7 +89,7 @@ TEST_P(ReduceTypesTest, ResultsOfOperationsAreConvertedToTheValue) {
   count_up(bytes);
   place(bytes);
   EXPECT_EQ(reduce(bytes, stream, std::int8_t{-128}, [](auto x, auto y) { return std::max<int>(x, y); }), 99);
-  MemArray<float, 1> floats({70'000});  // from 65,536 on, the pieces are the same for all operations
+  MemArray<float, 1> floats({70'000});  // from 16,384 on, the pieces are the same for all operations
   floats.fill(0.1F);
   place(floats);
   float const sum = reduce(floats, stream, 0.0F, [](double x, double y) { return x + y; });
