@@ -226,7 +226,6 @@ template <class T, int ndim>
 }
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
-
 template <>
 inline constexpr bool is_cheap<plus> = true;
 template <>
